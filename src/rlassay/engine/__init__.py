@@ -1,0 +1,1 @@
+"""Running many tasks, and keeping what they produced."""

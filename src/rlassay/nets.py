@@ -1,0 +1,100 @@
+"""Small multi-layer perceptrons as plain pytrees: a list of `{"w", "b"}`, one entry a layer.
+
+Weights are drawn with NumPy, because drawing them inside `jit` dominates the compile time. An ensemble is
+one leaf with a leading axis (twin critics run as one batched product, XLA on CPU pays per operation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+Params = list[dict[str, jax.Array]]
+
+
+def uniform_init(rng: np.random.Generator, fan_in: int, shape: tuple[int, ...]) -> np.ndarray:
+    """PyTorch's default for linear layers: uniform in +-1/sqrt(fan_in), weights and biases alike."""
+    bound = 1.0 / np.sqrt(fan_in)
+    return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+
+def orthogonal_init(
+    rng: np.random.Generator, shape: tuple[int, int], gain: float = 2.0**0.5
+) -> np.ndarray:
+    """A (semi-)orthogonal matrix times `gain`, the initialiser of the official IQL and XQL."""
+    rows, columns = shape
+    normal = rng.normal(size=(max(rows, columns), min(rows, columns)))
+    q, r = np.linalg.qr(normal)
+    q = q * np.sign(np.diag(r))
+    return (gain * (q if rows >= columns else q.T)).astype(np.float32)
+
+
+def init_mlp(
+    rng: np.random.Generator,
+    sizes: Sequence[int],
+    *,
+    ensemble: int | None = None,
+    orthogonal: bool = False,
+    layer_norm: bool = False,
+    last_scale: float = 1.0,
+) -> Params:
+    """Weights of an MLP with layer widths `sizes`; with `ensemble`, every leaf gets a leading axis."""
+    members = [
+        _init_one(rng, sizes, orthogonal, layer_norm, last_scale) for _ in range(ensemble or 1)
+    ]
+    if ensemble is None:
+        return jax.tree.map(jnp.asarray, members[0])
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *members)
+
+
+def _init_one(rng, sizes, orthogonal, layer_norm, last_scale):
+    layers = []
+    for index, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+        last = index == len(sizes) - 2
+        if orthogonal:
+            w, b = orthogonal_init(rng, (fan_in, fan_out)), np.zeros(fan_out, np.float32)
+        else:
+            w = uniform_init(rng, fan_in, (fan_in, fan_out))
+            b = uniform_init(rng, fan_in, (fan_out,))
+        layer = {"w": w * (last_scale if last else 1.0), "b": b * (last_scale if last else 1.0)}
+        if layer_norm and not last:
+            layer |= {"scale": np.ones(fan_out, np.float32), "shift": np.zeros(fan_out, np.float32)}
+        layers.append(jax.tree.map(lambda leaf: leaf.astype(np.float32), layer))
+    return layers
+
+
+def mlp(
+    params: Params, x: jax.Array, activation: Callable[[jax.Array], jax.Array] = jax.nn.relu
+) -> jax.Array:
+    """Apply the network to `x` (..., in); an ensemble of E members gives (E, ..., out)."""
+    for layer in params[:-1]:
+        x = activation(_normalise(layer, _affine(layer, x)))
+    return _affine(params[-1], x)
+
+
+def scalar(params: Params, *inputs: jax.Array) -> jax.Array:
+    """A network with one output, applied to the concatenated inputs, without its last axis."""
+    return mlp(params, jnp.concatenate(inputs, axis=-1))[..., 0]
+
+
+def _affine(layer, x):
+    if layer["w"].ndim == 3:  # an ensemble: one batched product
+        return jnp.matmul(x, layer["w"]) + layer["b"][:, None, :]
+    return x @ layer["w"] + layer["b"]
+
+
+def _normalise(layer, x):
+    if "scale" not in layer:
+        return x
+    centred = x - x.mean(-1, keepdims=True)
+    return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-6) * layer[
+        "scale"
+    ] + layer["shift"]
+
+
+def polyak(target: Params, online: Params, rate: float | jax.Array) -> Params:
+    """Move `target` towards `online` by the fraction `rate`."""
+    return jax.tree.map(lambda t, o: t + rate * (o - t), target, online)

@@ -1,0 +1,85 @@
+"""A deterministic policy as NumPy arrays: what agents and collectors save and what rollouts run.
+
+One file is one safetensors archive: layers `layer<i>.w`, `layer<i>.b`, the observation's mean and scale, the action
+bounds, and text metadata. No JAX is needed to act.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from rlassay.errors import DatasetError
+
+
+@dataclass(frozen=True)
+class Policy:
+    """action = centre + half_range * tanh(MLP((observation - mean) / scale)), hidden units ReLU."""
+
+    weights: tuple[np.ndarray, ...]
+    biases: tuple[np.ndarray, ...]
+    low: np.ndarray
+    high: np.ndarray
+    mean: np.ndarray
+    scale: np.ndarray
+    squash: bool = True
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def observation_dim(self) -> int:
+        return int(self.weights[0].shape[0])
+
+    @property
+    def action_dim(self) -> int:
+        return int(self.weights[-1].shape[1])
+
+    def __call__(self, observations: np.ndarray) -> np.ndarray:
+        """Actions for a batch (n, observation_dim) or one observation, float32."""
+        x = ((observations - self.mean) / self.scale).astype(np.float32)
+        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            x = np.maximum(x @ w + b, 0)
+        x = x @ self.weights[-1] + self.biases[-1]
+        if not self.squash:
+            return np.clip(x, self.low, self.high)
+        return (self.low + self.high) / 2 + (self.high - self.low) / 2 * np.tanh(x)
+
+    def save(self, path: Path, *, half: bool = False) -> None:
+        """Write atomically; `half` stores the layers in half precision."""
+        from safetensors.numpy import save
+
+        from rlassay.engine.files import write_atomically
+
+        dtype = np.float16 if half else np.float32
+        tensors = {"low": self.low, "high": self.high, "mean": self.mean, "scale": self.scale}
+        tensors = {name: np.asarray(value, np.float32) for name, value in tensors.items()}
+        for index, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            tensors[f"layer{index}.w"] = np.ascontiguousarray(w, dtype)
+            tensors[f"layer{index}.b"] = np.ascontiguousarray(b, dtype)
+        metadata = {**self.metadata, "squash": str(self.squash).lower()}
+        write_atomically(path, save(tensors, metadata=metadata))
+
+    @classmethod
+    def load(cls, path: Path) -> Policy:
+        """Read a policy; half-precision layers are widened to float32."""
+        from safetensors import SafetensorError, safe_open
+
+        try:
+            with safe_open(str(path), framework="numpy") as archive:
+                tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
+                metadata = dict(archive.metadata() or {})
+            count = sum(name.endswith(".w") for name in tensors)
+            layers = [
+                [tensors[f"layer{i}.{part}"].astype(np.float32) for i in range(count)]
+                for part in "wb"
+            ]
+            squash = metadata.pop("squash", "true") == "true"
+            bounds = {name: tensors[name] for name in ("low", "high", "mean", "scale")}
+        except (SafetensorError, KeyError, OSError) as error:
+            raise DatasetError(
+                f"{path} is not a policy of rlassay ({error})",
+                remedy="name a .safetensors file written by `rlassay train` or `rlassay collect`",
+            ) from None
+        return cls(tuple(layers[0]), tuple(layers[1]), squash=squash, metadata=metadata, **bounds)

@@ -1,0 +1,60 @@
+"""Process-wide set-up that must happen before a heavy library starts: threads, compile cache, simulator noise."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from pathlib import Path
+
+
+def state_folder() -> Path:
+    """Where runs and caches live: `$RLASSAY_STORE`, else the user's state folder; never the checkout."""
+    if named := os.environ.get("RLASSAY_STORE"):
+        return Path(named).expanduser()
+    base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    return Path(base).expanduser() / "rlassay"
+
+
+def use_threads(count: int) -> None:
+    """Limit the compute threads of NumPy and JAX; results are bit-equal between runs only with one thread.
+
+    Has to run before JAX starts its CPU client, because XLA reads its thread count once.
+    """
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(count)
+    if count == 1:
+        flags = os.environ.get("XLA_FLAGS", "")
+        if "xla_cpu_multi_thread_eigen" not in flags:
+            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+        _stay_on_cores(1)
+
+
+def _stay_on_cores(count: int) -> None:
+    """XLA sizes its thread pool by the cores it may use, so one thread means one core."""
+    if not hasattr(os, "sched_setaffinity") or "jax" in sys.modules:
+        return
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) > count:
+        first = os.getpid() % len(allowed)
+        os.sched_setaffinity(0, {allowed[(first + k) % len(allowed)] for k in range(count)})
+
+
+def keep_compiled_programs() -> None:
+    """Turn on JAX's persistent compilation cache, so that a second run starts at once."""
+    import jax
+
+    if jax.config.jax_compilation_cache_dir is None:
+        jax.config.update("jax_compilation_cache_dir", str(state_folder() / "xla"))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+
+def quiet_simulator() -> None:
+    """Keep Gymnasium's and MuJoCo's notices (deprecations, `settotalmass`) off the user's terminal."""
+    warnings.filterwarnings("ignore", module=r"gymnasium.*")
+    warnings.filterwarnings("ignore", message=r".*settotalmass.*")
+    warnings.filterwarnings("ignore", message=r".*out of date.*")
+    import logging
+
+    logging.getLogger("gymnasium").setLevel(logging.ERROR)
