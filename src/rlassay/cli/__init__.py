@@ -1,0 +1,63 @@
+"""The command line: `rlassay COMMAND`. Each command is a few lines around one public verb.
+
+Heavy modules are imported inside the commands, so that `--help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from rlassay import __version__
+from rlassay.errors import RlassayError
+
+app = typer.Typer(
+    name="rlassay",
+    help="How good is this offline-RL dataset, before anyone trains on it?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rlassay {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """How good is this offline-RL dataset, before anyone trains on it?"""
+
+
+def _register_commands() -> None:
+    from rlassay.cli import data, scoring, training
+
+    for group in (data, scoring, training):
+        group.register(app)
+
+
+_register_commands()
+
+
+def main() -> None:
+    """Run a command; a user's mistake is one sentence on stderr and its exit code, never a traceback."""
+    try:
+        app(prog_name="rlassay")
+    except RlassayError as error:
+        typer.echo(f"rlassay: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        typer.echo("rlassay: interrupted; a long job continues from its last checkpoint", err=True)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)

@@ -1,0 +1,46 @@
+"""Options that several commands share, and the one way a result is printed as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+JsonOption = Annotated[
+    str | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as JSON; `-` prints it to stdout and nothing else."),
+]  # fmt: skip
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; may be given several times."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", help="The first random seed.")]
+SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds.")]
+StoreOption = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Run store; default $RLASSAY_STORE, else the user's state folder."),
+]  # fmt: skip
+
+
+def emit_json(value: dict[str, Any], target: str | None) -> bool:
+    """Write JSON where `--json` says; True when stdout now belongs to it."""
+    if target is None:
+        return False
+    if target == "-":
+        sys.stdout.write(json.dumps(value, indent=1, allow_nan=False) + "\n")
+        return True
+    from rlassay.engine.files import write_json
+
+    write_json(Path(target), value)
+    return False
+
+
+def use_store(folder: Path | None) -> None:
+    """Let `--store` win over `$RLASSAY_STORE` for this process and its workers."""
+    import os
+
+    if folder is not None:
+        os.environ["RLASSAY_STORE"] = str(folder.expanduser().resolve())

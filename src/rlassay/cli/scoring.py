@@ -1,0 +1,9 @@
+"""Commands that judge datasets: score, compare, report."""
+
+from __future__ import annotations
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the app."""

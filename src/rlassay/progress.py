@@ -1,0 +1,56 @@
+"""Progress of long jobs on stderr: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Advance = Callable[[int, str], None]
+LINE_EVERY = 30.0  # seconds between lines where stderr is a file
+
+
+@contextmanager
+def progress(description: str, total: int) -> Iterator[Advance]:
+    """Yield `advance(done, text)`: `done` counts from 0 to `total`, `text` is the latest news."""
+    if sys.stderr.isatty():
+        with _bar(description, total) as advance:
+            yield advance
+    else:
+        yield _lines(description, total)
+
+
+@contextmanager
+def _bar(description: str, total: int) -> Iterator[Advance]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[news]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task(description, total=total, news="")
+        yield lambda done, text="": bars.update(task, completed=done, news=text)
+
+
+def _lines(description: str, total: int) -> Advance:
+    last = time.monotonic()
+
+    def advance(done: int, text: str = "") -> None:
+        nonlocal last
+        if time.monotonic() - last >= LINE_EVERY:
+            last = time.monotonic()
+            print(f"{description}: {done:,} of {total:,} {text}".rstrip(), file=sys.stderr, flush=True)  # noqa: T201
+
+    return advance

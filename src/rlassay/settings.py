@@ -1,0 +1,108 @@
+"""Settings are frozen dataclasses; this is the one place that changes them from `key=value` pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from rlassay.errors import SettingsError
+
+T = TypeVar("T")
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
+    """`["a.b=1"]` as `{"a.b": "1"}`."""
+    parsed = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator or not key.strip():
+            raise SettingsError(
+                "a setting is not of the form key=value", got=pair, remedy="write --set key=value"
+            )
+        parsed[key.strip()] = value.strip()
+    return parsed
+
+
+def change(settings: T, changes: Mapping[str, Any]) -> T:
+    """A copy with the named fields changed; dots reach nested settings, an unknown key is refused."""
+    for key, value in changes.items():
+        settings = _change_one(settings, key, key.split("."), value)
+    return settings
+
+
+def _change_one(settings: Any, key: str, path: list[str], value: Any) -> Any:
+    head, *rest = path
+    names = {field.name for field in dataclasses.fields(settings)}
+    current = getattr(settings, head, None)
+    if head not in names or bool(rest) != dataclasses.is_dataclass(current):
+        raise SettingsError("unknown setting", allowed=allowed_keys(settings), got=key)
+    if rest:
+        return dataclasses.replace(settings, **{head: _change_one(current, key, rest, value)})
+    kind = typing.get_type_hints(type(settings))[head]
+    return dataclasses.replace(settings, **{head: _convert(key, value, kind)})
+
+
+def allowed_keys(settings: Any, prefix: str = "") -> list[str]:
+    """Every key of nested settings, dotted."""
+    keys: list[str] = []
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            keys += allowed_keys(value, f"{prefix}{field.name}.")
+        else:
+            keys.append(f"{prefix}{field.name}")
+    return keys
+
+
+def flatten(settings: Any) -> dict[str, Any]:
+    """Every setting under its dotted key, as JSON values."""
+    flat: dict[str, Any] = {}
+    for key in allowed_keys(settings):
+        value = settings
+        for part in key.split("."):
+            value = getattr(value, part)
+        flat[key] = list(value) if isinstance(value, tuple) else value
+    return flat
+
+
+def _convert(key: str, value: Any, kind: Any) -> Any:
+    options = typing.get_args(kind)
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        if value is None or value in ("none", "None", "null"):
+            if type(None) in options:
+                return None
+        kinds = [option for option in options if option is not type(None)]
+        for option in kinds[:-1]:
+            try:
+                return _convert(key, value, option)
+            except SettingsError:
+                continue
+        return _convert(key, value, kinds[-1])
+    if typing.get_origin(kind) is typing.Literal:
+        if value not in options:
+            raise SettingsError(f"{key} has an unknown value", allowed=options, got=value)
+        return value
+    if typing.get_origin(kind) is tuple:
+        items = value.split(",") if isinstance(value, str) else value
+        return tuple(_convert(key, item, options[0]) for item in items)
+    return _convert_plain(key, value, kind)
+
+
+def _convert_plain(key: str, value: Any, kind: Any) -> Any:
+    try:
+        if kind is bool:
+            words = {"true": True, "false": False, "1": True, "0": False, "yes": True, "no": False}
+            return value if isinstance(value, bool) else words[str(value).lower()]
+        if kind is int:
+            number = float(str(value).replace("_", ""))
+            if number != int(number):
+                raise ValueError
+            return int(number)
+        if kind is float:
+            return float(value)
+        return kind(value)
+    except (ValueError, KeyError, TypeError, OverflowError):
+        raise SettingsError(f"{key} cannot be read", allowed=kind.__name__, got=value) from None
