@@ -1,0 +1,173 @@
+"""Result types of scoring and their JSON (schema `rlassay.scorecard/1`). No numerics live here."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from rlassay.errors import DatasetError, SettingsError
+
+SCHEMA = "rlassay.scorecard/1"
+SCHEMA_OF_SEVERAL = "rlassay.scorecards/1"
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number with its meaning: value, 95 % interval, direction, unit and how it was made."""
+
+    value: float
+    interval: tuple[float, float] | None
+    per_seed: tuple[float, ...]
+    direction: Literal["higher", "lower"]
+    unit: str
+    n: int
+    converged: bool | None = None
+    relative: float | None = None
+
+
+@dataclass(frozen=True)
+class Warning:
+    """Something the reader of a scorecard must know, and what to do about it."""
+
+    code: str
+    message: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Scorecard(Mapping[str, Score]):
+    """Everything known about one dataset; `card["bwd"].value` reads a score."""
+
+    dataset: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    scores: Mapping[str, Score]
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+    series: Mapping[str, Any] = field(default_factory=dict)
+    inspection: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+    software: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Warning, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Score:
+        try:
+            return self.scores[name]
+        except KeyError:
+            raise KeyError(f"no score {name!r}; this card has {', '.join(self.scores)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The card as JSON values; a number that is not finite is an error here, never in a file."""
+        card = {
+            "schema": SCHEMA,
+            "dataset": dict(self.dataset),
+            "settings": dict(self.settings),
+            "scores": {name: _score_dict(score) for name, score in self.scores.items()},
+            "diagnosis": self.diagnosis,
+            "series": self.series,
+            "inspection": self.inspection,
+            "command": self.command,
+            "software": dict(self.software),
+            "warnings": [asdict(warning) for warning in self.warnings],
+            "seconds": dict(self.seconds),
+        }
+        return json_values(card)
+
+    def to_json(self, indent: int | None = 1) -> str:
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report page of this card."""
+        from rlassay.report.page import write_page
+
+        write_page([self], Path(path))
+
+    def plot(self, figure: str = "scores", path: str | Path | None = None) -> Any:
+        """A figure of the card with matplotlib; saved when `path` ends in .png or .svg."""
+        from rlassay.report.figures import plot_card
+
+        return plot_card(self, figure, path)
+
+    @classmethod
+    def from_dict(cls, card: Mapping[str, Any]) -> Scorecard:
+        """Read a card back from its JSON values."""
+        if card.get("schema") != SCHEMA:
+            raise DatasetError(
+                "this is not a scorecard that this version reads",
+                allowed=SCHEMA,
+                got=str(card.get("schema")),
+                remedy="score the dataset again, or install the version that wrote the card",
+            )
+        try:
+            scores = {name: _score(value) for name, value in card["scores"].items()}
+            warnings = tuple(Warning(**warning) for warning in card["warnings"])
+            rest = {name: card[name] for name in _PLAIN_FIELDS}
+        except (KeyError, TypeError, AttributeError) as error:
+            raise DatasetError(
+                f"the scorecard is damaged ({error})", remedy="score the dataset again"
+            ) from None
+        return cls(scores=scores, warnings=warnings, **rest)
+
+
+_PLAIN_FIELDS = (
+    "dataset", "settings", "diagnosis", "series", "inspection", "command", "software", "seconds",
+)  # fmt: skip
+
+
+def cards_to_dict(cards: list[Scorecard]) -> dict[str, Any]:
+    """One card as itself, several as `rlassay.scorecards/1`."""
+    if len(cards) == 1:
+        return cards[0].to_dict()
+    return {"schema": SCHEMA_OF_SEVERAL, "cards": [card.to_dict() for card in cards]}
+
+
+def read_cards(path: Path) -> list[Scorecard]:
+    """Cards from a JSON file that holds one or several."""
+    try:
+        content = json.loads(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise DatasetError(
+            f"{path} is not a JSON file ({error})", remedy="name a file written by --json"
+        ) from None
+    if not isinstance(content, dict):
+        raise DatasetError(f"{path} holds no scorecard", remedy="name a file written by --json")
+    if content.get("schema") in (SCHEMA_OF_SEVERAL, "rlassay.comparison/1"):
+        return [Scorecard.from_dict(card) for card in content.get("cards", [])]
+    return [Scorecard.from_dict(content)]
+
+
+def json_values(value: Any) -> Any:
+    """NumPy numbers and arrays as Python's; floats that are not finite are refused."""
+    if isinstance(value, Mapping):
+        return {str(key): json_values(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [json_values(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise SettingsError("a result is not a finite number", remedy="report this as a defect")
+    return value
+
+
+def _score_dict(score: Score) -> dict[str, Any]:
+    return {**asdict(score), "interval": None if score.interval is None else list(score.interval)}
+
+
+def _score(value: Mapping[str, Any]) -> Score:
+    interval = value["interval"]
+    return Score(
+        **{
+            **value,
+            "interval": None if interval is None else (interval[0], interval[1]),
+            "per_seed": tuple(value["per_seed"]),
+        }
+    )
