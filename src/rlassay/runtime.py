@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from pathlib import Path
 
@@ -19,25 +18,13 @@ def state_folder() -> Path:
 def use_threads(count: int) -> None:
     """Limit the compute threads of NumPy and JAX; results are bit-equal between runs only with one thread.
 
-    Has to run before JAX starts its CPU client, because XLA reads its thread count once.
+    Has to run before JAX starts its CPU client, because XLA reads its thread count (`NPROC`) once.
     """
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC"):
         os.environ[name] = str(count)
-    if count == 1:
-        flags = os.environ.get("XLA_FLAGS", "")
-        if "xla_cpu_multi_thread_eigen" not in flags:
-            os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
-        _stay_on_cores(1)
-
-
-def _stay_on_cores(count: int) -> None:
-    """XLA sizes its thread pool by the cores it may use, so one thread means one core."""
-    if not hasattr(os, "sched_setaffinity") or "jax" in sys.modules:
-        return
-    allowed = sorted(os.sched_getaffinity(0))
-    if len(allowed) > count:
-        first = os.getpid() % len(allowed)
-        os.sched_setaffinity(0, {allowed[(first + k) % len(allowed)] for k in range(count)})
+    flags = os.environ.get("XLA_FLAGS", "")
+    if count == 1 and "xla_cpu_multi_thread_eigen" not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
 
 
 def keep_compiled_programs() -> None:
