@@ -80,6 +80,18 @@ def scalar(params: Params, *inputs: jax.Array) -> jax.Array:
     return mlp(params, jnp.concatenate(inputs, axis=-1))[..., 0]
 
 
+def scalar_per_state(params: Params, observations: jax.Array, actions: jax.Array) -> jax.Array:
+    """`scalar` for K actions (K, batch, dim) at each state (batch, dim): the first layer sees a state only once."""
+    first, dim = params[0], observations.shape[-1]
+    states = _affine({"w": first["w"][..., :dim, :], "b": first["b"]}, observations)
+    moves = actions @ first["w"][..., None, dim:, :]  # (..., K, batch, units)
+    x = jax.nn.relu(_normalise(first, states[..., None, :, :] + moves))
+    flat = x.reshape(*x.shape[:-3], -1, x.shape[-1])
+    for layer in params[1:-1]:
+        flat = jax.nn.relu(_normalise(layer, _affine(layer, flat)))
+    return _affine(params[-1], flat)[..., 0].reshape(x.shape[:-1])
+
+
 def _affine(layer, x):
     if layer["w"].ndim == 3:  # an ensemble: one batched product
         return jnp.matmul(x, layer["w"]) + layer["b"][:, None, :]
@@ -90,9 +102,10 @@ def _normalise(layer, x):
     if "scale" not in layer:
         return x
     centred = x - x.mean(-1, keepdims=True)
-    return centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-6) * layer[
-        "scale"
-    ] + layer["shift"]
+    return (
+        centred * jax.lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-6) * layer["scale"]
+        + layer["shift"]
+    )
 
 
 def polyak(target: Params, online: Params, rate: float | jax.Array) -> Params:

@@ -6,6 +6,7 @@ bounds, and text metadata. No JAX is needed to act.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.errors import DatasetError
+
+METADATA_KEY = "rlassay"
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class Policy:
         for index, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             tensors[f"layer{index}.w"] = np.ascontiguousarray(w, dtype)
             tensors[f"layer{index}.b"] = np.ascontiguousarray(b, dtype)
-        metadata = {**self.metadata, "squash": str(self.squash).lower()}
+        described = {**self.metadata, "squash": str(self.squash).lower()}
+        # one entry, because safetensors writes several in no fixed order: equal policies, equal bytes
+        metadata = {METADATA_KEY: json.dumps(described, sort_keys=True)}
         write_atomically(path, save(tensors, metadata=metadata))
 
     @classmethod
@@ -70,6 +75,7 @@ class Policy:
             with safe_open(str(path), framework="numpy") as archive:
                 tensors = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
                 metadata = dict(archive.metadata() or {})
+            metadata = json.loads(metadata.get(METADATA_KEY, json.dumps(metadata)))
             count = sum(name.endswith(".w") for name in tensors)
             layers = [
                 [tensors[f"layer{i}.{part}"].astype(np.float32) for i in range(count)]
@@ -77,7 +83,7 @@ class Policy:
             ]
             squash = metadata.pop("squash", "true") == "true"
             bounds = {name: tensors[name] for name in ("low", "high", "mean", "scale")}
-        except (SafetensorError, KeyError, OSError) as error:
+        except (SafetensorError, KeyError, OSError, ValueError) as error:
             raise DatasetError(
                 f"{path} is not a policy of rlassay ({error})",
                 remedy="name a .safetensors file written by `rlassay train` or `rlassay collect`",

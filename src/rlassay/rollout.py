@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.errors import SettingsError
-from rlassay.runtime import quiet_simulator
+from rlassay.runtime import quiet_mujoco, quiet_simulator
 
 Act = Callable[[np.ndarray], np.ndarray]
 
@@ -37,6 +37,8 @@ def make_env(env_id: str) -> Any:
         ) from None
     quiet_simulator()
     try:
+        if "mujoco" in str(gymnasium.spec(env_id).entry_point):
+            quiet_mujoco()
         env = gymnasium.make(env_id)
     except (gymnasium.error.Error, ImportError, ModuleNotFoundError) as error:
         raise SettingsError(
@@ -128,7 +130,12 @@ class Transitions:
     timeouts: np.ndarray
 
 
-def collect(env: Any, act: Callable[[np.ndarray, np.random.Generator], np.ndarray], count: int, seeds: Sequence[int]) -> Transitions:
+def collect(
+    env: Any,
+    act: Callable[[np.ndarray, np.random.Generator], np.ndarray],
+    count: int,
+    seeds: Sequence[int],
+) -> Transitions:
     """`count` transitions of a (noisy) policy; episode e resets with (seeds, e) and draws its noise from there.
 
     The last episode is cut at `count` and flagged as a timeout.

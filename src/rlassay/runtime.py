@@ -38,10 +38,19 @@ def keep_compiled_programs() -> None:
 
 
 def quiet_simulator() -> None:
-    """Keep Gymnasium's and MuJoCo's notices (deprecations, `settotalmass`) off the user's terminal."""
-    warnings.filterwarnings("ignore", module=r"gymnasium.*")
-    warnings.filterwarnings("ignore", message=r".*settotalmass.*")
-    warnings.filterwarnings("ignore", message=r".*out of date.*")
+    """Keep Gymnasium's notices (deprecations, newer versions) off the user's terminal."""
     import logging
 
+    warnings.filterwarnings("ignore", module=r"gymnasium.*")
+    warnings.filterwarnings("ignore", message=r".*out of date.*")
     logging.getLogger("gymnasium").setLevel(logging.ERROR)
+
+
+def quiet_mujoco() -> None:
+    """Send MuJoCo's warnings to Python's log instead of the terminal and a MUJOCO_LOG.TXT in the user's folder."""
+    import logging
+
+    import mujoco
+
+    log = logging.getLogger("rlassay.mujoco")
+    mujoco.set_mju_user_warning(lambda message: log.info("%s", message))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import jax
@@ -35,6 +36,15 @@ def save_checkpoint(trainer: Trainer) -> None:
     np.savez(buffer, counters=np.frombuffer(json.dumps(counters).encode(), np.uint8), **leaves)
     write_atomically(trainer.folder / STATE_FILE, buffer.getvalue())
     write_curve(trainer)
+
+
+def saved_step(folder: Path) -> int:
+    """The step of a run's last checkpoint, 0 where there is none."""
+    path = folder / STATE_FILE
+    if not path.exists():
+        return 0
+    with np.load(path, allow_pickle=False) as archive:
+        return json.loads(archive["counters"].tobytes())["step"]
 
 
 def load_checkpoint(trainer: Trainer) -> None:

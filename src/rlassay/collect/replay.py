@@ -7,6 +7,37 @@ from pathlib import Path
 
 import numpy as np
 
+from rlassay.errors import DatasetError
+
+
+def row_type(observation_dim: int, action_dim: int) -> np.dtype:
+    """One row of the replay file; actions are scaled to [-1, 1]."""
+    return np.dtype(
+        [
+            ("observation", np.float32, (observation_dim,)),
+            ("action", np.float32, (action_dim,)),
+            ("reward", np.float32),
+            ("following", np.float32, (observation_dim,)),
+            ("terminal", np.bool_),
+            ("timeout", np.bool_),
+        ]
+    )
+
+
+def read_rows(path: Path, observation_dim: int, action_dim: int, count: int) -> np.ndarray:
+    """The first `count` rows of a replay file."""
+    return _read(path, row_type(observation_dim, action_dim), count)
+
+
+def _read(path: Path, dtype: np.dtype, count: int) -> np.ndarray:
+    stored = np.fromfile(path, dtype=dtype, count=count)
+    if len(stored) < count:
+        raise DatasetError(
+            f"{path} holds {len(stored):,} of {count:,} rows",
+            remedy="the run's folder is damaged; remove it and train again",
+        )
+    return stored
+
 
 class Replay:
     """Rows (observation, action, reward, next observation, terminal, timeout); timeouts are kept apart from terminals.
@@ -17,15 +48,7 @@ class Replay:
 
     def __init__(self, path: Path, observation_dim: int, action_dim: int, capacity: int):
         self.path, self.capacity = Path(path), capacity
-        fields = [
-            ("observation", np.float32, (observation_dim,)),
-            ("action", np.float32, (action_dim,)),
-            ("reward", np.float32),
-            ("following", np.float32, (observation_dim,)),
-            ("terminal", np.bool_),
-            ("timeout", np.bool_),
-        ]
-        self.rows = np.zeros(capacity, dtype=fields)
+        self.rows = np.zeros(capacity, dtype=row_type(observation_dim, action_dim))
         self.count = self.flushed = 0
 
     def add(self, observation, action, reward, following, terminal, timeout) -> None:
@@ -55,8 +78,5 @@ class Replay:
 
     def restore(self, count: int) -> None:
         """Take the first `count` rows from the file."""
-        stored = np.fromfile(self.path, dtype=self.rows.dtype, count=count)
-        if len(stored) < count:
-            raise OSError(f"{self.path} holds {len(stored)} of {count} rows")
-        self.rows[:count] = stored
+        self.rows[:count] = _read(self.path, self.rows.dtype, count)
         self.count = self.flushed = count

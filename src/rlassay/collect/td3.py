@@ -156,7 +156,9 @@ class Trainer:
         self.low, self.high = space.low.astype(np.float32), space.high.astype(np.float32)
         self.observation_dim = int(self.env.observation_space.shape[0])
         self.evaluator = Evaluator(env_id, settings.eval_episodes)
-        self.replay = Replay(folder / "replay.bin", self.observation_dim, len(self.low), settings.steps)
+        self.replay = Replay(
+            folder / "replay.bin", self.observation_dim, len(self.low), settings.steps
+        )
         self.state = init_state(settings, self.observation_dim, len(self.low), seed)
         self.step_count = self.episode = self.pending = 0
         self.curve: list[Progress] = []
@@ -182,7 +184,9 @@ class Trainer:
 
     def policy(self) -> Policy:
         """The current actor, ready to save and run."""
-        layers = [{name: np.asarray(leaf) for name, leaf in layer.items()} for layer in self.state.actor]
+        layers = [
+            {name: np.asarray(leaf) for name, leaf in layer.items()} for layer in self.state.actor
+        ]
         return Policy(
             tuple(layer["w"] for layer in layers),
             tuple(layer["b"] for layer in layers),
@@ -194,19 +198,18 @@ class Trainer:
         )
 
     def _run_episode(self, report: Callable[[Progress], None]) -> None:
-        observation, _ = self.env.reset(
-            seed=reset_seed(self.seed, TRAINING_STREAM, self.episode)
-        )
+        observation, _ = self.env.reset(seed=reset_seed(self.seed, TRAINING_STREAM, self.episode))
         rng = np.random.default_rng([self.seed, NOISE_STREAM, self.episode])
         policy, done = self.policy(), False
         while not done and not self.finished:
             unit = self._explore(policy, observation, rng)
             action = self.low + (self.high - self.low) * (unit + 1) / 2
             following, reward, terminated, truncated, _ = self.env.step(action)
-            done = terminated or truncated
-            self.replay.add(observation, unit, reward, following, terminated, truncated and not terminated)
-            observation = following
             self.step_count += 1
+            done = terminated or truncated
+            cut = not terminated and (truncated or self.finished)
+            self.replay.add(observation, unit, reward, following, terminated, cut)
+            observation = following
             self.pending += self.step_count > self.settings.random_steps
             if self.pending == self.settings.burst:
                 self._update()
@@ -215,7 +218,9 @@ class Trainer:
                 self._evaluate(report)
         self.episode += 1
 
-    def _explore(self, policy: Policy, observation: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def _explore(
+        self, policy: Policy, observation: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
         if self.step_count < self.settings.random_steps:
             return rng.uniform(-1, 1, len(self.low)).astype(np.float32)
         action = policy(observation)

@@ -1,0 +1,109 @@
+"""Where trained actors come from: the folders of TD3 runs, or the zoo that ships with the project.
+
+Both answer the same three questions: which seeds are there, which actor a seed had at a step, and how its learning
+curve went.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from rlassay.errors import DatasetError, SettingsError
+from rlassay.policy import Policy
+
+MANIFEST = "manifest.json"
+
+
+class Actors(Protocol):
+    """Trained actors of one environment."""
+
+    kind: str
+    env_id: str
+
+    def seeds(self) -> list[int]: ...
+
+    def actor(self, seed: int, step: int) -> Policy: ...
+
+    def steps(self, seed: int) -> list[int]: ...
+
+    def curve(self, seed: int) -> list[tuple[int, float]]: ...
+
+
+@dataclass(frozen=True)
+class RunActors:
+    """Actors of finished or running TD3 runs, one folder a seed."""
+
+    env_id: str
+    folders: dict[int, Path]
+    kind: str = "runs"
+
+    def seeds(self) -> list[int]:
+        return sorted(self.folders)
+
+    def actor(self, seed: int, step: int) -> Policy:
+        return Policy.load(self.folders[seed] / "actors" / f"step{step}.safetensors")
+
+    def steps(self, seed: int) -> list[int]:
+        names = (self.folders[seed] / "actors").glob("step*.safetensors")
+        return sorted(int(name.stem.removeprefix("step")) for name in names)
+
+    def curve(self, seed: int) -> list[tuple[int, float]]:
+        return read_curve(self.folders[seed] / "curve.csv")
+
+    def replay(self, seed: int) -> Path:
+        return self.folders[seed] / "replay.bin"
+
+
+@dataclass(frozen=True)
+class ZooActors:
+    """Actors under `zoo/<env-id>/`, described by `zoo/manifest.json`."""
+
+    env_id: str
+    folder: Path
+    manifest: dict[str, Any]
+    kind: str = "zoo"
+
+    @classmethod
+    def open(cls, folder: Path, env_id: str) -> ZooActors:
+        """Read the manifest; an environment the zoo lacks is refused with those it has."""
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+        except (OSError, ValueError):
+            raise DatasetError(
+                f"{folder} holds no zoo",
+                allowed=f"a folder with {MANIFEST}",
+                remedy="run from a checkout of the project, or name its zoo with --zoo DIR",
+            ) from None
+        if env_id not in manifest["environments"]:
+            raise SettingsError(
+                f"the zoo has no actors of {env_id}",
+                allowed=sorted(manifest["environments"]),
+                remedy="leave --from-zoo out to train them",
+            )
+        return cls(env_id, folder, manifest)
+
+    @property
+    def runs(self) -> dict[str, Any]:
+        return self.manifest["environments"][self.env_id]["runs"]
+
+    def seeds(self) -> list[int]:
+        return sorted(int(seed) for seed, run in self.runs.items() if not run.get("replaced_by"))
+
+    def actor(self, seed: int, step: int) -> Policy:
+        return Policy.load(self.folder / self.env_id / f"seed{seed}-step{step}.safetensors")
+
+    def steps(self, seed: int) -> list[int]:
+        return sorted(int(step) for step in self.runs[str(seed)]["actors"])
+
+    def curve(self, seed: int) -> list[tuple[int, float]]:
+        return [(int(step), float(value)) for step, value in self.runs[str(seed)]["curve"]]
+
+
+def read_curve(path: Path) -> list[tuple[int, float]]:
+    """(step, mean return) of every evaluation in a run's `curve.csv`."""
+    with open(path, newline="") as file:
+        return [(int(row["step"]), float(row["mean_return"])) for row in csv.DictReader(file)]

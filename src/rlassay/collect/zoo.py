@@ -1,0 +1,81 @@
+"""The zoo: trained actors as small files with a manifest that says how they were made and how good they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlassay.collect.graded import software_versions
+from rlassay.collect.recipes import medium_step
+from rlassay.collect.sources import MANIFEST, RunActors
+from rlassay.engine.files import write_json
+from rlassay.policy import Policy
+from rlassay.references import reference_for
+from rlassay.rollout import evaluate
+
+EVALUATION_EPISODES = 20
+EVALUATION_SEED = 1_000_003  # apart from every seed a training run evaluates with
+
+
+def add_to_zoo(
+    folder: Path,
+    actors: RunActors,
+    *,
+    levels: Sequence[int],
+    settings: dict[str, Any],
+    replay_seed: int | None,
+) -> None:
+    """Store each run's actors at the levels in half precision and describe them in the manifest.
+
+    For `replay_seed` the actors of every evaluation up to its medium step are stored too: rolled out in equal shares
+    they stand in for the replay buffer.
+    """
+    manifest = read_manifest(folder)
+    environment = manifest["environments"].setdefault(actors.env_id, {"runs": {}})
+    for seed in actors.seeds():
+        wanted = {step for step in levels if step > 0}
+        if seed == replay_seed:
+            last = medium_step(actors, seed)
+            environment["replay"] = {"seed": seed, "medium_step": last}
+            wanted |= {step for step, _ in actors.curve(seed) if step <= last}
+        run = environment["runs"].setdefault(str(seed), {"actors": {}})
+        run |= {"settings": settings, "curve": actors.curve(seed)}
+        for step in sorted(wanted):
+            if str(step) not in run["actors"]:
+                run["actors"][str(step)] = _store_actor(folder, actors, seed, step)
+                write_json(folder / MANIFEST, manifest)
+    manifest["software"] = software_versions()
+    write_json(folder / MANIFEST, manifest)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    path = folder / MANIFEST
+    if path.exists():
+        return json.loads(path.read_text())
+    return {"schema": "rlassay.zoo/1", "environments": {}}
+
+
+def _store_actor(folder: Path, actors: RunActors, seed: int, step: int) -> dict[str, Any]:
+    path = folder / actors.env_id / f"seed{seed}-step{step}.safetensors"
+    full = actors.actor(seed, step)
+    full.save(path, half=True)
+    stored = _evaluation(Policy.load(path), actors.env_id)
+    before = _evaluation(full, actors.env_id)
+    return {**stored, "mean_return_full_precision": before["mean_return"]}
+
+
+def _evaluation(policy: Policy, env_id: str) -> dict[str, Any]:
+    """Mean return over fresh episodes without noise, its standard error and normalised value."""
+    returns = evaluate(policy, env_id, episodes=EVALUATION_EPISODES, seed=EVALUATION_SEED).values
+    reference = reference_for(env_id)
+    mean = float(returns.mean())
+    return {
+        "mean_return": round(mean, 2),
+        "standard_error": round(float(returns.std(ddof=1) / np.sqrt(len(returns))), 2),
+        "normalised": None if reference is None else round(float(reference.normalise(mean)), 2),
+        "episodes": EVALUATION_EPISODES,
+    }
