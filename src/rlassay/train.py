@@ -59,20 +59,28 @@ def fit(
     or with `probabilities`. `on_chunk(done, state, info)` sees the mean of each info over the chunk, a value a seed.
     """
     cumulative = None if probabilities is None else np.cumsum(probabilities / probabilities.sum())
-    single = len(seeds) == 1  # a batch axis of one still costs XLA on CPU: leave it out
-    if single:
-        state = jax.tree.map(lambda leaf: leaf[0], state)
     for first in range(start, steps, chunk):
         count = min(chunk, steps - first)
         drawn = [draw_inputs(seed, first, count, batch_size, rows, cumulative) for seed in seeds]
-        if single:
-            state, info = run_steps(step, state, data, drawn[0])
-        else:
-            state, info = run_steps_per_seed(step, state, data, stack(drawn))
+        state, info = _run_seeds(step, state, data, drawn)
         if on_chunk is not None:
-            shown = jax.tree.map(lambda leaf: leaf[None], state) if single else state
-            on_chunk(first + count, shown, _chunk_means(info, single))
-    return jax.tree.map(lambda leaf: leaf[None], state) if single else state
+            on_chunk(first + count, state, _chunk_means(info))
+    return state
+
+
+def _run_seeds(step: Step, state: Any, data: Any, drawn: list[Inputs]) -> tuple[Any, Any]:
+    """One chunk for every seed: vmapped on accelerators, one program a seed on CPU.
+
+    On CPU a batch axis costs: three vmapped seeds took 4.5 times one seed. Separate programs are dispatched before any
+    is waited for, so they share the cores, and a seed's numbers do not depend on how many run beside it.
+    """
+    if jax.default_backend() != "cpu":
+        return run_steps_per_seed(step, state, data, stack(drawn))
+    runs = [run_steps(step, unstack(state, k), data, inputs) for k, inputs in enumerate(drawn)]
+    if len(runs) == 1:
+        return jax.tree.map(lambda leaf: leaf[None], runs[0])
+    states, infos = zip(*runs, strict=True)
+    return stack(states), stack(infos)
 
 
 def draw_inputs(
@@ -99,6 +107,5 @@ def unstack(tree: Any, index: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
-def _chunk_means(info: dict[str, jax.Array], single: bool) -> dict[str, np.ndarray]:
-    means = {name: np.asarray(values, np.float64).mean(axis=-1) for name, values in info.items()}
-    return {name: np.atleast_1d(value) for name, value in means.items()} if single else means
+def _chunk_means(info: dict[str, jax.Array]) -> dict[str, np.ndarray]:
+    return {name: np.asarray(values, np.float64).mean(axis=-1) for name, values in info.items()}
