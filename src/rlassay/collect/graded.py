@@ -44,7 +44,8 @@ def roll_out(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> Datas
     finally:
         env.close()
     extra = {"replay": "re-rolled"} if recipe.name == "medium-replay" else {}
-    return _dataset(actors, recipe, pieces, bounds, {"noise": settings.noise, **extra})
+    metadata = {**describe(actors, recipe, settings), **extra}
+    return _dataset(actors.env_id, metadata, pieces, bounds)
 
 
 def replay_dataset(actors: RunActors, recipe: Recipe, settings: RolloutSettings) -> Dataset:
@@ -62,7 +63,8 @@ def replay_dataset(actors: RunActors, recipe: Recipe, settings: RolloutSettings)
         rows["terminal"],
         rows["timeout"],
     )
-    data = _dataset(actors, recipe, [piece], (low, high), {"replay": "recorded"})
+    metadata = {**describe(actors, recipe, settings), "replay": "recorded"}
+    data = _dataset(actors.env_id, metadata, [piece], (low, high))
     return thin_episodes(data, settings.transitions)
 
 
@@ -90,24 +92,23 @@ def _roll_out_part(env, actors: Actors, part: Part, count: int, noise: float) ->
     return collect(env, act, count, (ROLLOUT_STREAM, part.seed, part.step))
 
 
-def _dataset(actors, recipe: Recipe, pieces: list[Transitions], bounds, extra) -> Dataset:
+def _dataset(env_id: str, metadata: dict, pieces: list[Transitions], bounds) -> Dataset:
     starts = np.cumsum([0, *(len(piece.rewards) for piece in pieces[:-1])])
     columns = {
         name: np.concatenate([getattr(piece, name) for piece in pieces])
         for name in Transitions.__dataclass_fields__
     }
     origin = Origin(
-        source=recipe.name,
-        format="arrays",
-        env_id=actors.env_id,
+        source=metadata["name"],
+        env_id=env_id,
         action_low=np.asarray(bounds[0], np.float32),
         action_high=np.asarray(bounds[1], np.float32),
-        metadata={**describe(actors, recipe), **extra},
+        metadata=metadata,
     )
     return Dataset.from_columns(**columns, episode_starts=starts, origin=origin)
 
 
-def describe(actors: Actors, recipe: Recipe) -> dict[str, Any]:
+def describe(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> dict[str, Any]:
     """Provenance that is written into the file."""
     reference = reference_for(actors.env_id)
     described: dict[str, Any] = {
@@ -115,6 +116,7 @@ def describe(actors: Actors, recipe: Recipe) -> dict[str, Any]:
         "description": recipe.description,
         "parts": [{"seed": part.seed, "step": part.step} for part in recipe.parts],
         "actors": actors.kind,
+        "rollout": {"transitions": settings.transitions, "noise": settings.noise},
         "collector": f"td3 revision {REVISION}",
         "software": software_versions(),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +44,6 @@ def train_run(env_id: str, seed: int, settings: Any) -> dict[str, Any]:
 def run_actors(env_id: str, seeds: list[int], settings: Any) -> RunActors:
     """The actors of trained runs."""
     return RunActors(env_id, {seed: run_folder(env_id, seed, settings) for seed in seeds})
-
-
-def settings_for_levels(settings: Any, levels: tuple[int, ...]) -> Any:
-    """Settings whose run reaches the highest level; levels must be evaluated steps."""
-    return replace(settings, steps=max(max(levels), settings.eval_every))
 
 
 def _news(point: Any, reference: Any) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,33 +20,13 @@ import optax
 
 from rlassay import nets, train
 from rlassay.collect.replay import Replay
+from rlassay.collect.settings import TD3Settings
 from rlassay.policy import Policy
 from rlassay.rollout import Evaluator, make_env, reset_seed
 
 REVISION = 1
 
 TRAINING_STREAM, NOISE_STREAM, BATCH_STREAM, NETWORK_STREAM = 2, 3, 4, 5
-
-
-@dataclass(frozen=True)
-class TD3Settings:
-    """Settings of online TD3; the defaults are the original's (2018) with networks of 256 and 256."""
-
-    steps: int = 1_000_000  # environment steps, one update each
-    random_steps: int = 10_000  # uniform actions before the first update
-    batch_size: int = 100
-    hidden: int = 256  # width of the two hidden layers
-    learning_rate: float = 1e-3
-    discount: float = 0.99
-    target_rate: float = 0.005  # of critics and actor, on delayed steps
-    policy_delay: int = 2  # critic updates per actor update
-    exploration_noise: float = 0.1  # of half the action range
-    target_noise: float = 0.2
-    target_noise_clip: float = 0.5
-    burst: int = 50  # environment steps, then as many updates
-    eval_every: int = 10_000
-    eval_episodes: int = 5
-    checkpoint_every: int = 10_000  # at the first episode end after so many steps
 
 
 class TD3State(NamedTuple):

@@ -1,0 +1,79 @@
+"""The shape of the house: who may import whom, and what must start without JAX."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rlassay
+
+ROOT = Path(rlassay.__file__).parent
+AGENTS = {"bc", "awac", "onestep", "td3bc", "cql", "iql", "xql"}
+# Each row may import rows above it, never below.
+FOUNDATION = {"errors", "settings", "runtime", "progress", "references", "scorecard"}
+LAYERS = [
+    {"dataset", "io", "column_checks", "engine"},
+    {"inspect", "nets", "train", "policy", "rollout", "stats"},
+    {"critic", "transport"},
+    {"scores"},
+    {"assay", "agents"},
+    {"curate", "collect", "oracle"},
+    {"study"},
+    {"report", "samples"},  # report reads result types only; anything may call it from inside a function
+    {"cli"},
+]
+
+
+def modules() -> dict[str, Path]:
+    paths = [path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py"]
+    return {str(path.relative_to(ROOT).with_suffix("")).replace("/", "."): path for path in paths}
+
+
+def top_level_imports(path: Path) -> set[str]:
+    """Modules of rlassay that are imported when `path` is imported."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom) and node.module:
+            if node.module == "rlassay":
+                found |= {alias.name for alias in node.names}
+            elif node.module.startswith("rlassay."):
+                found.add(node.module.removeprefix("rlassay."))
+        elif isinstance(node, ast.Import):
+            names = {alias.name for alias in node.names}
+            found |= {n.removeprefix("rlassay.") for n in names if n.startswith("rlassay.")}
+    return found - {"__version__"}
+
+
+def layer_of(module: str) -> int:
+    top = module.split(".")[0]
+    if top in FOUNDATION:
+        return -1
+    return next(depth for depth, names in enumerate(LAYERS) if top in names)
+
+
+@pytest.mark.parametrize("name", sorted(modules()))
+def test_imports_point_upwards(name):
+    for imported in top_level_imports(modules()[name]):
+        same_package = imported.split(".")[0] == name.split(".")[0]
+        assert same_package or layer_of(imported) <= layer_of(name), f"{name} imports {imported}"
+
+
+def test_agents_do_not_import_each_other():
+    for agent in AGENTS:
+        imported = {i.split(".")[-1] for i in top_level_imports(ROOT / "agents" / f"{agent}.py")}
+        assert not imported & (AGENTS - {agent}), agent
+
+
+@pytest.mark.parametrize("name", ["scorecard", "report", "io", "inspect", "curate", "cli", "settings"])
+def test_starts_without_jax_or_simulator(name):
+    heavy = "{'jax', 'mujoco', 'torch', 'ott'}"
+    code = f"import sys, rlassay.{name}; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_only_scan_is_in_train():
+    users = [name for name, path in modules().items() if "lax.scan" in path.read_text()]
+    assert users == ["train"]
