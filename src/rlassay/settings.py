@@ -13,6 +13,12 @@ from rlassay.errors import SettingsError
 T = TypeVar("T")
 
 
+def require(holds: bool, name: str, allowed: object, got: object) -> None:
+    """Refuse a setting outside its range; for the `__post_init__` of settings."""
+    if not holds:
+        raise SettingsError(f"{name} is out of range", allowed=allowed, got=got)
+
+
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
     """`["a.b=1"]` as `{"a.b": "1"}`."""
     parsed = {}
