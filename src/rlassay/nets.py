@@ -108,6 +108,12 @@ def _normalise(layer, x):
     )
 
 
+def first_outputs(params: Params, count: int) -> Params:
+    """The network cut to its first `count` outputs."""
+    last = {name: leaf[..., :count] for name, leaf in params[-1].items()}
+    return [*params[:-1], last]
+
+
 def polyak(target: Params, online: Params, rate: float | jax.Array) -> Params:
     """Move `target` towards `online` by the fraction `rate`."""
     return jax.tree.map(lambda t, o: t + rate * (o - t), target, online)

@@ -1,0 +1,97 @@
+"""The contract of an offline agent, and the settings every agent shares.
+
+An agent is a value, not a class: `Agent(init, step, act, layers)`. `init(seed)` makes the state, a NamedTuple of
+pytrees; `step(state, columns, inputs)` is one update, pure, run by `rlassay.train.fit`; `act(state, observations)` is
+the deterministic action. Agents live in unit coordinates: actions in [-1, 1], observations as `columns.py` gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from rlassay import nets
+from rlassay.errors import SettingsError
+
+NETWORK_STREAM = 11  # separates the weights' random numbers from those of batches and resets
+PREPARE_STREAM = 12  # of what is trained before the first update
+
+
+class Shapes(NamedTuple):
+    """Sizes of the task."""
+
+    observation_dim: int
+    action_dim: int
+
+
+class Agent(NamedTuple):
+    """How to start, how to learn from one batch, how to act."""
+
+    init: Callable[[int], Any]  # seed -> state
+    step: Callable[[Any, Any, Any], tuple[Any, dict[str, jax.Array]]]
+    act: Callable[[Any, jax.Array], jax.Array]  # deterministic, in [-1, 1]
+    layers: Callable[[Any], nets.Params]  # the network whose tanh `act` returns, for `Policy`
+    updates_per_step: int = 1  # batches one call of `step` consumes
+    prepare: Callable[[Any, Any, int], Any] = lambda state, columns, seed: state  # before update 0
+
+
+class AgentKind(NamedTuple):
+    """An entry of the registry."""
+
+    make: Callable[[Any, Shapes], Agent]  # equal arguments must give the same object: compiled once
+    settings: type
+    revision: int  # raised whenever the numbers of the agent change
+    rows: Literal["all", "bootstrap", "sarsa"]  # the rows of a dataset it can learn from
+    needs_rewards: bool = True
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """What every agent has."""
+
+    updates: int = 1_000_000  # gradient updates
+    batch_size: int = 256
+    learning_rate: float = 3e-4
+    width: int = 256  # units of a hidden layer
+    depth: int = 2  # hidden layers
+    normalise_observations: bool = False  # to mean 0 and deviation 1 over the dataset
+    eval_every: int = 5_000  # updates
+    eval_episodes: int = 10
+
+    def __post_init__(self):
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in _AT_LEAST_ONE and value < 1:
+                raise SettingsError(f"{field.name} is too small", allowed="1 or more", got=value)
+            if field.name in _FRACTIONS and not 0 <= value <= 1:
+                raise SettingsError(f"{field.name} is no fraction", allowed="0 to 1", got=value)
+            if field.name.endswith("learning_rate") and not value > 0:
+                raise SettingsError(f"{field.name} is not positive", allowed="above 0", got=value)
+
+
+@dataclass(frozen=True)
+class ValueSettings(TrainSettings):
+    """What every agent with a critic has."""
+
+    discount: float = 0.99
+    target_rate: float = 0.005  # how far the target network moves at each of its updates
+    reward_scaling: Literal["none", "return_range", "mean"] = "none"  # see docs/agents.md
+
+
+_AT_LEAST_ONE = {"updates", "batch_size", "width", "depth", "eval_every", "eval_episodes", "actor_depth",
+                 "action_samples", "policy_delay", "bwd_negatives", "bwd_width"}  # fmt: skip
+_FRACTIONS = {"discount", "target_rate", "expectile", "critic_share", "cloning_share"}
+
+
+def hidden(settings: TrainSettings, inputs: int, outputs: int, depth: int | None = None) -> list[int]:
+    """Layer sizes of a network with the settings' width and depth."""
+    return [inputs, *[settings.width] * (depth or settings.depth), outputs]
+
+
+def tanh_act(layers: Callable[[Any], nets.Params]) -> Callable[[Any, jax.Array], jax.Array]:
+    """The deterministic action of every agent here: tanh of its mean network."""
+    return lambda state, observations: jnp.tanh(nets.mlp(layers(state), observations))
