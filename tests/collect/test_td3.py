@@ -160,6 +160,7 @@ def test_setting_changes_the_result(tmp_path, baseline, name):
 def test_timeouts_are_not_terminals(baseline):
     rows = baseline.replay.rows[: baseline.replay.count]
     assert not rows["terminal"].any()  # Pendulum never ends by itself
-    assert np.flatnonzero(rows["timeout"]).tolist() == list(range(199, SMALL.steps, 200)) + [
-        SMALL.steps - 1
+    assert np.flatnonzero(rows["timeout"]).tolist() == [
+        *range(199, SMALL.steps, 200),
+        SMALL.steps - 1,
     ]

@@ -32,16 +32,20 @@ def _show_version(wanted: bool) -> None:
 @app.callback()
 def _root(
     version: bool = typer.Option(
-        False, "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        False,
+        "--version",
+        callback=_show_version,
+        is_eager=True,
+        help="Print the version and exit.",
     ),
 ) -> None:
     """How good is this offline-RL dataset, before anyone trains on it?"""
 
 
 def _register_commands() -> None:
-    from rlassay.cli import data, scoring, training
+    from rlassay.cli import collecting, data, scoring, training
 
-    for group in (data, scoring, training):
+    for group in (data, scoring, training, collecting):
         group.register(app)
 
 
