@@ -1,0 +1,5 @@
+"""`python -m rlassay` is the command line."""
+
+from rlassay.cli import main
+
+main()

@@ -1,0 +1,76 @@
+"""Documentation that cannot go stale: the README's blocks run, the command reference is current, no page is orphaned."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
+SKIPPED = ("pip install", "make ", "git clone")  # what the tests themselves stand on
+
+
+def blocks(language: str) -> list[str]:
+    text = (ROOT / "README.md").read_text()
+    return [body for name, body in BLOCK.findall(text) if name == language]
+
+
+def shell_lines() -> list[str]:
+    lines = [
+        line.partition("  #")[0].strip() for body in blocks("bash") for line in body.splitlines()
+    ]
+    return [line for line in lines if line and not line.startswith(("#", *SKIPPED))]
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    """A folder as a reader of the README would have it: one of the samples under the names the README uses."""
+    from rlassay import samples
+
+    folder = tmp_path_factory.mktemp("desk")
+    for name, path in zip(("random", "medium", "expert"), samples.paths(), strict=True):
+        shutil.copy(path, folder / f"{name}.hdf5")
+    return folder
+
+
+def test_readme_has_commands():
+    assert len(shell_lines()) >= 5
+    assert len(blocks("python")) >= 1
+
+
+def test_readme_commands_run(desk):
+    """In order, in one folder: what one writes, the next may read. Long ones are asked for their help only."""
+    for line in shell_lines():
+        words = line.split()
+        assert words[0] == "rlassay", line
+        if words[1] in ("train", "oracle", "collect", "study"):
+            words = [*words[:2], "--help"]
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=desk, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{line}\n{done.stderr}"
+
+
+def test_readme_python_runs(desk):
+    for body in blocks("python"):
+        environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
+        subprocess.run([sys.executable, "-c", body], cwd=desk, env=environment, check=True)
+
+
+def test_command_reference_is_current():
+    import make_cli_docs
+
+    assert make_cli_docs.PAGE.read_text() == make_cli_docs.page(), (
+        "run python scripts/make_cli_docs.py"
+    )
+
+
+def test_every_page_is_in_the_navigation():
+    listed = (ROOT / "mkdocs.yml").read_text()
+    pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in pages if page not in listed] == []
