@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay import column_checks as checks
 from rlassay.errors import DatasetError
 
 COLUMNS = (
@@ -43,6 +44,9 @@ class Origin:
     action_high: np.ndarray | None = None
     notes: tuple[Note, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)  # JSON values the file carried along
+    extras: Mapping[str, np.ndarray] = field(
+        default_factory=dict
+    )  # further arrays, for `convert` only
 
 
 class Episode:
@@ -57,7 +61,7 @@ class Episode:
     def __len__(self) -> int:
         return self.stop - self.start
 
-    def __getattr__(self, name: str) -> np.ndarray:
+    def __getattr__(self, name: str) -> Any:
         if name not in COLUMNS:
             raise AttributeError(name)
         column = getattr(self._data, name)
@@ -98,23 +102,19 @@ class Dataset:
         `next_observations` the successor of a row is the next row of its episode, and unknown at the episode's end.
         """
         origin = origin or Origin()
-        rows = len(np.asarray(observations))
-        observations = _matrix("observations", observations, rows, integers=False)
-        actions = _matrix("actions", actions, rows, integers=True)
-        rewards = None if rewards is None else _vector("rewards", rewards, rows)
-        terminals = _flags("terminals", terminals, rows)
-        timeouts = _flags("timeouts", np.zeros(rows, bool) if timeouts is None else timeouts, rows)
+        rows = checks.row_count(observations)
+        observations = checks.matrix("observations", observations, rows, integers=False)
+        actions = checks.matrix("actions", actions, rows, integers=True)
+        rewards = None if rewards is None else checks.vector("rewards", rewards, rows)
+        terminals = checks.flags("terminals", terminals, rows)
+        timeouts = np.zeros(rows, bool) if timeouts is None else timeouts
+        timeouts = checks.flags("timeouts", timeouts, rows)
         timeouts, origin = _terminal_wins(terminals, timeouts, origin)
-        starts = _episode_starts(terminals | timeouts, episode_starts)
-        following, valid = _successors(observations, next_observations, next_valid, starts)
-        columns = dict(
-            zip(
-                COLUMNS,
-                (observations, actions, rewards, following, terminals, timeouts, valid),
-                strict=True,
-            )
-        )
-        return cls({name: _frozen(value) for name, value in columns.items()}, starts, origin)
+        starts = checks.episode_starts(terminals | timeouts, episode_starts)
+        following, valid = checks.successors(observations, next_observations, next_valid, starts)
+        values = (observations, actions, rewards, following, terminals, timeouts, valid)
+        columns = {n: _frozen(value) for n, value in zip(COLUMNS, values, strict=True)}
+        return cls(columns, starts, origin)
 
     # -- columns -------------------------------------------------------------------------------------------------
 
@@ -209,11 +209,15 @@ class Dataset:
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         if np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
             rows: Any = slice(self.episode_starts[chosen[0]], self.episode_stops[chosen[-1]])
-            columns = {n: None if self._column(n) is None else self._column(n)[rows] for n in COLUMNS}
+            columns = {
+                n: None if self._column(n) is None else self._column(n)[rows] for n in COLUMNS
+            }
         else:
             rows = _rows_of(self.episode_starts[chosen], lengths)
-            columns = {n: None if self._column(n) is None else (self._column(n), rows) for n in COLUMNS}
-        return Dataset(columns, starts, replace(self.origin, notes=()))
+            columns = {
+                n: None if self._column(n) is None else (self._column(n), rows) for n in COLUMNS
+            }
+        return Dataset(columns, starts, replace(self.origin, notes=(), extras={}))
 
     # -- what follows what ---------------------------------------------------------------------------------------
 
@@ -291,69 +295,11 @@ def _frozen(array: Any) -> Any:
 def _blocks(column: np.ndarray, dtype: Any, rows: int = 65_536) -> Iterator[bytes]:
     little = np.dtype(dtype).newbyteorder("<")
     for first in range(0, len(column), rows):
-        block = np.ascontiguousarray(column[first : first + rows], little)
+        with np.errstate(over="ignore"):  # a float64 beyond float32 is infinity in every format
+            block = np.ascontiguousarray(column[first : first + rows], little)
         if np.issubdtype(little, np.floating):
             block = block + np.zeros((), little)  # -0.0 becomes 0.0: equal data, equal fingerprint
         yield block.tobytes()
-
-
-def _matrix(name: str, values: np.ndarray, rows: int, *, integers: bool) -> np.ndarray:
-    array = _native(name, values, rows)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise DatasetError(
-            f"{name} have shape {array.shape}",
-            allowed="one vector a row: (rows, dimensions)",
-            remedy="images and nested observations are not scored; encode them as vectors first",
-        )
-    if array.shape[1] == 0:
-        raise DatasetError(f"{name} have no dimension", remedy="check the file's columns")
-    if np.issubdtype(array.dtype, np.integer):
-        return array if integers else array.astype(np.float32)
-    return _floating(array)
-
-
-def _vector(name: str, values: np.ndarray, rows: int) -> np.ndarray:
-    array = _native(name, values, rows)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise DatasetError(f"{name} have shape {array.shape}", allowed="(rows,) or (rows, 1)")
-    return array.astype(np.float32) if array.dtype.kind in "iub" else _floating(array)
-
-
-def _flags(name: str, values: np.ndarray, rows: int) -> np.ndarray:
-    array = _native(name, values, rows)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
-        raise DatasetError(f"{name} have shape {array.shape}", allowed="(rows,) or (rows, 1)")
-    if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
-        raise DatasetError(
-            f"{name} are not flags", allowed="0 and 1", got=f"values up to {array.max()}"
-        )
-    return array.astype(bool)
-
-
-def _native(name: str, values: np.ndarray, rows: int) -> np.ndarray:
-    array = np.asarray(values)
-    if array.dtype.kind not in "fiub":
-        raise DatasetError(
-            f"{name} have the type {array.dtype}", allowed="numbers", remedy="ragged or text columns cannot be scored"
-        )  # fmt: skip
-    if array.ndim == 0 or len(array) != rows:
-        raise DatasetError(
-            f"{name} have {len(array) if array.ndim else 0:,} rows and observations {rows:,}",
-            remedy="every column needs one entry a transition",
-        )
-    if rows == 0:
-        raise DatasetError("the dataset is empty", remedy="it needs at least one transition")
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _floating(array: np.ndarray) -> np.ndarray:
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float32)
 
 
 def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Origin]:
@@ -367,41 +313,6 @@ def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Ori
         tuple(int(row) for row in both[:20]),
     )
     return timeouts & ~terminals, replace(origin, notes=(*origin.notes, note))
-
-
-def _episode_starts(ends: np.ndarray, given: Sequence[int] | np.ndarray | None) -> np.ndarray:
-    starts = np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1]).astype(np.int64)
-    if given is None:
-        return starts
-    given = np.asarray(given, np.int64)
-    if len(given) == 0 or given[0] != 0 or (np.diff(given) <= 0).any() or given[-1] >= len(ends):
-        raise DatasetError(
-            "episode starts are not increasing row numbers from 0",
-            remedy="an empty or overlapping episode is in the file; `rlassay inspect` names the rows",
-        )
-    return np.union1d(starts, given)
-
-
-def _successors(observations, following, valid, starts) -> tuple[np.ndarray, np.ndarray]:
-    rows = len(observations)
-    if following is not None:
-        following = _matrix("next_observations", following, rows, integers=False)
-        if following.shape != observations.shape:
-            raise DatasetError(
-                "next_observations and observations differ in shape",
-                allowed=str(observations.shape),
-                got=str(following.shape),
-            )
-        known = np.ones(rows, bool) if valid is None else _flags("next_valid", valid, rows)
-        if known.all():
-            return following, known
-        following = following.copy()
-    else:
-        known = np.ones(rows, bool)
-        known[np.append(starts[1:], rows) - 1] = False
-        following = np.concatenate([observations[1:], observations[-1:]])
-    following[~known] = observations[~known]
-    return following, known
 
 
 def _rows_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -46,6 +47,31 @@ def replacing(path: Path) -> Iterator[Path]:
         raise _cannot_write(path, error) from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """The same for a folder: a temporary one beside it takes its place when the block ends well."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        name = tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    except OSError as error:
+        raise _cannot_write(path, error) from None
+    temporary, old = Path(name), Path(name).with_suffix(".old")
+    try:
+        yield temporary
+        os.chmod(temporary, 0o777 & ~_umask())
+        if path.exists():
+            path.rename(old)
+        temporary.rename(path)
+    except OSError as error:
+        if old.exists() and not path.exists():
+            old.rename(path)
+        raise _cannot_write(path, error) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _flush(path: Path) -> None:

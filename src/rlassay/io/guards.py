@@ -1,0 +1,156 @@
+"""What keeps a bad file from doing harm: bounded reads, plain files only, and one kind of error."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rlassay.errors import DatasetError, RlassayError
+
+JSON_DEPTH = 32  # nested lists and objects that are kept
+JSON_LIMIT = 64 * 2**20  # bytes of one JSON file
+MEMORY_SHARE = 0.8  # of what the machine has free, for the arrays of one dataset
+
+
+@contextmanager
+def refusing(path: object, format_name: str) -> Iterator[None]:
+    """Any failure while reading becomes a DatasetError: libraries raise dozens of types on broken bytes."""
+    try:
+        yield
+    except RlassayError:
+        raise
+    except MemoryError:
+        raise DatasetError(
+            f"{path} does not fit into memory",
+            remedy="free memory, split the file, or read it on a larger machine",
+        ) from None
+    except Exception as error:
+        raise DatasetError(
+            f"{path} cannot be read as {format_name} ({_first_line(error)})",
+            remedy="the file is damaged, incomplete or of another format; fetch or write it again",
+        ) from error
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    message = f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
+    return message if len(message) <= 200 else message[:197] + "..."
+
+
+def plain_file(path: Path) -> Path:
+    """The path, if it is a regular file: a pipe or a device would never end."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:
+        raise DatasetError(
+            f"{path} cannot be opened ({_first_line(error)})", remedy="check the path"
+        ) from None
+    if not stat.S_ISREG(mode):
+        raise DatasetError(
+            f"{path} is not a regular file", remedy="name a file or a dataset folder"
+        )
+    return path
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """One JSON object from a file of bounded size."""
+    size = plain_file(path).stat().st_size
+    if size > JSON_LIMIT:
+        raise DatasetError(
+            f"{path} is too large for JSON", allowed=f"{JSON_LIMIT:,} bytes", got=f"{size:,}"
+        )
+    with refusing(path, "JSON"):
+        value = json.loads(path.read_bytes())
+    if not isinstance(value, dict):
+        raise DatasetError(f"{path} holds no JSON object", got=type(value).__name__)
+    return value
+
+
+def json_value(value: Any, depth: int = 0) -> Any:
+    """A value as JSON can hold it: arrays as lists, NaN and infinity as null, anything else as text."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    if isinstance(value, dict) and depth < JSON_DEPTH:
+        return {str(key): json_value(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset) and depth < JSON_DEPTH:
+        return [json_value(part, depth + 1) for part in value]
+    return str(value)[:1_000]
+
+
+def parsed_object(text: Any) -> dict[str, Any]:
+    """A JSON object from text that a file carries along; empty when it is none."""
+    try:
+        value = json.loads(text or "{}")
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+class Budget:
+    """The memory that one dataset may take; every array is counted before it is read."""
+
+    def __init__(self, source: object):
+        self.source = source
+        self.limit = int(available_memory() * MEMORY_SHARE)
+        self.taken = 0
+
+    def take(self, size: int, what: str) -> None:
+        """Count an array of `size` bytes; refuse it when the sum is beyond the limit."""
+        self.taken += int(size)
+        if self.taken > self.limit:
+            raise DatasetError(
+                f"{self.source}: {what} would need {self.taken:,} bytes of memory",
+                allowed=f"{self.limit:,}",
+                remedy="split the dataset or read it on a larger machine",
+            )
+
+
+def available_memory() -> int:
+    """Bytes this process may still take: the machine's, the container's and the shell's limit, whichever is least."""
+    limits = [_from_meminfo(), _from_cgroup(), _from_rlimit()]
+    known = [limit for limit in limits if limit is not None]
+    return max(0, min(known)) if known else 2**40
+
+
+def _from_meminfo() -> int | None:
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return None
+
+
+def _from_cgroup() -> int | None:
+    folder = Path("/sys/fs/cgroup")
+    try:
+        ceiling = int((folder / "memory.max").read_text())
+        return ceiling - int((folder / "memory.current").read_text())
+    except (OSError, ValueError):  # no control group, or its limit reads "max"
+        return None
+
+
+def _from_rlimit() -> int | None:
+    try:
+        import resource
+
+        ceiling = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if ceiling == resource.RLIM_INFINITY:
+            return None
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return ceiling - used
+    except (ImportError, OSError, ValueError):
+        return None

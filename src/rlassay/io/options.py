@@ -1,0 +1,22 @@
+"""What a caller may say about a source that the source does not say itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Settings of one reading; every reader takes them."""
+
+    env_id: str | None = (
+        None  # the environment, where the file does not name it or names it wrongly
+    )
+    mask: str | None = None  # robomimic: read only the episodes of this filter key
+    max_episode_steps: int | None = (
+        None  # step limit: longer episodes are cut, and an end there is a timeout
+    )
+    observation_keys: tuple[str, ...] | None = (
+        None  # of a dict of observations, the vectors to join
+    )
+    extras: bool = False  # also read arrays beside the schema, for `convert`
