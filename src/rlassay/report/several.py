@@ -1,0 +1,107 @@
+"""What the page says about several datasets: ranking, scores side by side, overlaid returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rlassay.report import charts, words
+from rlassay.report.content import View
+from rlassay.report.meanings import in_reading_order, meaning_of
+from rlassay.scorecard import Scorecard
+
+
+def several_view(
+    cards: list[Scorecard], names: list[str], comparison: Mapping[str, Any] | None
+) -> View:
+    """The overview; ranks and ties only where `compare` computed them."""
+    scores = in_reading_order({score for card in cards for score in card})
+    leading = "bwd" if "bwd" in scores else next(iter(scores), None)
+    ranking = charts.ranking_chart(cards, names, scores)
+    sources = {
+        str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
+    }
+    if comparison:
+        ranking["ranks"] = _ranks(comparison["ranking"], sources)
+    overlaid = charts.overlaid_returns(cards, names)
+    figures = {"several-ranking": ranking} if scores else {}
+    if overlaid:
+        figures["several-returns"] = overlaid
+    return {
+        "lead": _lead(cards, names, leading, comparison, sources),
+        "scores": [_column(score, cards) for score in scores],
+        "leading": leading,
+        "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
+        "charts": figures,
+        "pooled": comparison is not None,
+    }
+
+
+def _ranks(ranking: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        score: {
+            sources.get(str(row["source"]), words.plain(row["source"])): {
+                "rank": row["rank"],
+                "tied": [sources.get(str(other), words.plain(other)) for other in row.get("tied_with") or []],
+            }
+            for row in order
+        }
+        for score, order in ranking.items()
+    }  # fmt: skip
+
+
+def _lead(
+    cards: list[Scorecard],
+    names: list[str],
+    leading: str | None,
+    comparison: Mapping[str, Any] | None,
+    sources: Mapping[str, str],
+) -> list[str]:
+    environments = sorted(
+        {words.plain(card.dataset.get("env_id") or "an unnamed task") for card in cards}
+    )
+    sentences = [f"{len(cards)} datasets of {', '.join(environments)}."]
+    if comparison and leading and comparison["ranking"].get(leading):
+        sentences.append(words.ranking_summary(comparison["ranking"][leading], leading, sources))
+        return sentences
+    highest = _highest_return(cards, names)
+    if highest:
+        sentences.append(highest)
+    sentences.append("They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties.")  # fmt: skip
+    return sentences
+
+
+def _highest_return(cards: list[Scorecard], names: list[str]) -> str | None:
+    known = [(card["return"].value, name) for card, name in zip(cards, names, strict=True) if "return" in card]  # fmt: skip
+    if not known:
+        return None
+    value, name = max(known)
+    return f"The highest mean return is {words.number(value)}, of {name}."
+
+
+def _column(score: str, cards: list[Scorecard]) -> View:
+    example = next(card[score] for card in cards if score in card)
+    return {
+        "name": words.plain(score),
+        "title": meaning_of(score).title,
+        "meaning": meaning_of(score).sentence,
+        "arrow": words.ARROWS[example.direction],
+        "direction": example.direction,
+        "unit": words.plain(example.unit),
+    }
+
+
+def _row(card: Scorecard, name: str, scores: list[str]) -> View:
+    cells = [card.get(score) for score in scores]
+    return {
+        "name": name,
+        "environment": words.plain(card.dataset.get("env_id") or "–"),
+        "episodes": card.dataset.get("episodes"),
+        "transitions": card.dataset.get("transitions"),
+        "cells": [
+            None if cell is None
+            else {"raw": cell.value, "value": words.number(cell.value), "interval": words.interval(cell),
+                  "doubt": cell.converged is False}
+            for cell in cells
+        ],
+    }  # fmt: skip
