@@ -1,0 +1,109 @@
+"""A fitted critic: Q and V of the behaviour, evaluated in NumPy so that no shape is compiled for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rlassay.critic.settings import CriticSettings
+from rlassay.dataset import Dataset
+
+BLOCK = 8_192  # rows evaluated at once
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Maps observations and actions to the networks' inputs; shared by the datasets of one comparison."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, *datasets: Dataset) -> Scaling:
+        """Pooled over all rows of the datasets."""
+        counts = np.array([len(data) for data in datasets], np.float64)
+        statistics = [data.observation_statistics for data in datasets]
+        means = np.stack([mean for mean, _ in statistics])
+        squares = np.stack([deviation**2 + mean**2 for mean, deviation in statistics])
+        weights = (counts / counts.sum())[:, None]
+        mean = (weights * means).sum(axis=0)
+        variance = np.maximum((weights * squares).sum(axis=0) - mean**2, 0.0)
+        if len(datasets) == 1:
+            mean, variance = means[0], statistics[0][1] ** 2
+        bounds = [data.action_bounds() for data in datasets]
+        low = np.min([bound[0] for bound in bounds], axis=0)
+        high = np.max([bound[1] for bound in bounds], axis=0)
+        return cls(mean, np.sqrt(variance), low.astype(np.float64), high.astype(np.float64))
+
+    def observations(self, values: np.ndarray) -> np.ndarray:
+        """Standardised; the small constant keeps a constant column at zero."""
+        return ((values - self.mean) / (self.deviation + 1e-3)).astype(np.float32)
+
+    def actions(self, values: np.ndarray) -> np.ndarray:
+        """The bounds become -1 and 1."""
+        half = (self.high - self.low) / 2
+        centred = values - (self.high + self.low) / 2
+        return (centred / np.where(half > 0, half, 1.0)).astype(np.float32)
+
+    def inputs(self, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        return np.concatenate([self.observations(observations), self.actions(actions)], axis=1)
+
+
+@dataclass(frozen=True)
+class Critic:
+    """Q and V for each seed. Values are `centre + spread * network`, in float64 outside the network."""
+
+    settings: CriticSettings
+    seeds: tuple[int, ...]
+    scaling: Scaling
+    parameters: tuple[Mapping[str, Any], ...]  # a seed: {"q": layers, "v": layers} as NumPy arrays
+    centre: float
+    spread: float
+    curve: Mapping[str, list]  # step, loss and mean value at each
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)
+
+    def q(self, seed: int, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Q(s, a) of the seed at position `seed`, one value a row."""
+        return self._value(seed, "q", self.scaling.inputs(observations, actions))
+
+    def v(self, seed: int, observations: np.ndarray) -> np.ndarray:
+        """V(s), one value a row."""
+        return self._value(seed, "v", self.scaling.observations(observations))
+
+    def q_at(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+        """Q at inputs that are scaled already."""
+        return self._value(seed, "q", inputs)
+
+    def v_at(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+        """V at observations that are scaled already."""
+        return self._value(seed, "v", inputs)
+
+    def features(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+        """The last hidden layer of Q, float64."""
+        return hidden(self.parameters[seed]["q"], inputs).astype(np.float64)
+
+    def _value(self, seed: int, name: str, inputs: np.ndarray) -> np.ndarray:
+        return self.centre + self.spread * forward(self.parameters[seed][name], inputs)
+
+
+def forward(layers, inputs: np.ndarray) -> np.ndarray:
+    """The network's single output for many rows, float64."""
+    output = np.empty(len(inputs), np.float64)
+    for first in range(0, len(inputs), BLOCK):
+        block = slice(first, first + BLOCK)
+        output[block] = (hidden(layers, inputs[block]) @ layers[-1]["w"] + layers[-1]["b"])[:, 0]
+    return output
+
+
+def hidden(layers, inputs: np.ndarray) -> np.ndarray:
+    """Activations before the last layer."""
+    x = inputs
+    for layer in layers[:-1]:
+        x = x @ layer["w"] + layer["b"]
+        np.maximum(x, 0, out=x)
+    return x
