@@ -19,7 +19,7 @@ LAYERS = [
     {"critic", "transport"},
     {"scores"},
     {"assay", "agents"},
-    {"curate", "collect", "oracle"},
+    {"curation", "episodes", "collect", "oracle"},
     {"study"},
     {"report", "samples"},  # report reads result types only; anything may call it from inside a function
     {"cli"},
@@ -66,7 +66,7 @@ def test_agents_do_not_import_each_other():
         assert not imported & (AGENTS - {agent}), agent
 
 
-@pytest.mark.parametrize("name", ["scorecard", "report", "io", "inspect", "curate", "cli", "settings"])
+@pytest.mark.parametrize("name", ["scorecard", "report", "io", "inspect", "curation", "cli", "settings"])
 def test_starts_without_jax_or_simulator(name):
     heavy = "{'jax', 'mujoco', 'torch', 'ott'}"
     code = f"import sys, rlassay.{name}; print(sorted({heavy} & set(sys.modules)))"

@@ -1,0 +1,101 @@
+"""The result of a curation and its JSON (schema `rlassay.curation/1`)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from rlassay import __version__
+from rlassay.curation.rule import Rule
+from rlassay.dataset import Dataset
+from rlassay.scorecard import json_values
+
+SCHEMA = "rlassay.curation/1"
+PROVENANCE = "curation"  # key of a dataset's metadata
+
+
+@dataclass(frozen=True)
+class Curation:
+    """Which episodes of the source stayed, by which rule, and what that does to the data."""
+
+    source: str
+    fingerprint: str  # of the source
+    rule: Rule
+    kept: np.ndarray  # episode numbers in the source
+    dropped: np.ndarray
+    data: Dataset  # what stayed
+    repeated: int = 0  # episodes dropped as repetitions
+    idle_rows: int = 0  # rows cut at the ends of episodes
+    tied_at_cut: int = 0  # dropped episodes whose score equals that of the worst kept one
+    unscored: int = 0  # episodes without a score, which rank last
+    score_settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def provenance(self) -> dict[str, Any]:
+        """What is written into the curated dataset: enough to make it again from the source."""
+        numbers = self.kept.astype("<i8").tobytes()
+        return {
+            "source": self.source,
+            "fingerprint": self.fingerprint,
+            "rule": self.rule.to_dict(),
+            "version": __version__,
+            "episodes": [len(self.kept), len(self.kept) + len(self.dropped)],
+            "episodes_sha256": hashlib.sha256(numbers).hexdigest(),
+        }
+
+    def notes(self) -> list[str]:
+        """What a person should know about this choice."""
+        found = []
+        if self.repeated:
+            found.append(f"{self.repeated:,} episodes repeat an earlier one and were dropped")
+        if self.idle_rows:
+            found.append(f"{self.idle_rows:,} idle rows were cut at the ends of episodes")
+        if self.tied_at_cut:
+            found.append(
+                f"{self.tied_at_cut:,} dropped episodes score the same as the worst kept one; of equals the earlier stay"
+            )
+        if self.unscored:
+            found.append(
+                f"{self.unscored:,} episodes have no score by {self.rule.by} and rank last"
+            )
+        return found
+
+    def to_dict(
+        self, before: Mapping[str, Any], after: Mapping[str, Any], out: str | None, **more: Any
+    ) -> dict[str, Any]:
+        """The JSON of `rlassay curate`."""
+        return json_values(
+            {
+                "schema": SCHEMA,
+                "source": self.source,
+                "fingerprint": self.fingerprint,
+                "out": out,
+                "rule": self.rule.to_dict(),
+                "kept": self.kept,
+                "dropped": self.dropped,
+                "before": before,
+                "after": after,
+                "notes": self.notes(),
+                "version": __version__,
+                **more,
+            }
+        )
+
+
+def with_provenance(data: Dataset, curation: Curation) -> Dataset:
+    """The same columns with the curation in the metadata; an earlier curation stays inside it."""
+    record = curation.provenance()
+    earlier = data.origin.metadata.get(PROVENANCE)
+    if earlier is not None:
+        record["earlier"] = earlier
+    metadata = {**data.origin.metadata, PROVENANCE: record}
+    return Dataset(data._columns, data.episode_starts, replace(data.origin, metadata=metadata))
+
+
+def provenance_text(curation: Curation) -> str:
+    """The same record as one line of JSON."""
+    return json.dumps(curation.provenance(), sort_keys=True)

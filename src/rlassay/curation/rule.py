@@ -1,0 +1,144 @@
+"""The rule of a curation: what to keep, by what, and what to clean first."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from rlassay.curation.diversity import Cells, greedy_choice
+from rlassay.curation.ranking import Ranking, parse_terms, rank, unit_ranks
+from rlassay.curation.table import EpisodeTable
+from rlassay.errors import DatasetError, SettingsError
+from rlassay.settings import require
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How episodes are chosen. At most one of `keep`, `top_k`, `min_score` and `only` is given."""
+
+    keep: float | None = None  # share of episodes, rounded to the nearest number, at least one
+    top_k: int | None = None  # number of episodes
+    min_score: float | None = None  # keep what is at least as good as this, in the unit of `by`
+    only: tuple[int, ...] | None = None  # exactly these episodes
+    by: str = "bwd"  # a score, or a weighted sum of the ranks of several
+    dedupe: bool = False  # drop exact repetitions of an earlier episode first
+    trim_idle: bool = False  # cut motionless rows at the start and end of episodes first
+    idle_tolerance: float = 0.01  # of a column's deviation, and of an action's range
+    diverse: bool = False  # choose greedily for score and coverage together
+    diversity: float = 0.5  # weight of coverage against score with `diverse`
+
+    def __post_init__(self) -> None:
+        require(self.keep is None or 0 < self.keep <= 1, "keep", "above 0, up to 1", self.keep)
+        require(self.top_k is None or self.top_k >= 1, "top_k", "1 or more", self.top_k)
+        require(
+            self.min_score is None or np.isfinite(self.min_score),
+            "min_score",
+            "a number",
+            self.min_score,
+        )
+        require(0 <= self.diversity <= 1, "diversity", "0 to 1", self.diversity)
+        require(
+            0 <= self.idle_tolerance < 1,
+            "idle_tolerance",
+            "0 up to, not including, 1",
+            self.idle_tolerance,
+        )
+        given = [n for n in ("keep", "top_k", "min_score", "only") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise SettingsError("two ways of choosing are given", allowed="one", got=given)
+        if self.diverse and self.keep is None and self.top_k is None:
+            raise SettingsError(
+                "diverse needs a number of episodes to choose", remedy="give keep or top_k with it"
+            )
+        parse_terms(self.by)
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the rule needs scores at all."""
+        return self.top_k is not None or self.min_score is not None or (self.keep or 1.0) < 1
+
+    @property
+    def empty(self) -> bool:
+        return not (
+            self.ranks or self.keep or self.only is not None or self.dedupe or self.trim_idle
+        )
+
+    def count(self, total: int) -> int:
+        """How many of `total` episodes a ranking rule keeps."""
+        if self.top_k is not None:
+            require(
+                self.top_k <= total, "top_k", f"1 to {total:,}, the number of episodes", self.top_k
+            )
+            return self.top_k
+        if total == 1 and self.keep is not None:
+            raise DatasetError(
+                "the dataset has one episode, so no share of it can be chosen",
+                remedy="nothing was written; --trim-idle and --weights work inside an episode",
+            )
+        return max(1, int((self.keep or 1.0) * total + 0.5))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The settings that mattered."""
+        values = asdict(self) | {"only": None if self.only is None else list(self.only)}
+        idle = set() if self.ranks else {"by"}
+        idle |= set() if self.trim_idle else {"idle_tolerance"}
+        idle |= set() if self.diverse else {"diversity"}
+        return {
+            k: v for k, v in values.items() if k not in idle and v is not None and v is not False
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Episodes that stay, in the order of the file."""
+
+    kept: np.ndarray
+    tied_at_cut: int = 0  # dropped episodes that score the same as the worst kept one
+    unscored: int = 0  # episodes without a score
+
+
+def choose(table: EpisodeTable, rule: Rule, cells: Cells | None = None) -> Choice:
+    """Apply a ranking rule to a table; `cells` is needed with `diverse` alone."""
+    ranking = rank(table, rule.by)
+    unscored = int(np.isnan(ranking.goodness).sum())
+    if rule.min_score is not None:
+        return Choice(_reaching(ranking, rule.min_score), unscored=unscored)
+    count = rule.count(len(table))
+    if count == len(table):
+        return Choice(np.arange(count), unscored=unscored)
+    if rule.diverse:
+        return Choice(_diverse(ranking, rule, cells, count), unscored=unscored)
+    _refuse_equal(ranking)
+    order = ranking.order()
+    worst = ranking.goodness[order[count - 1]]
+    tied = int((ranking.goodness[order[count:]] == worst).sum())
+    return Choice(np.sort(order[:count]), tied, unscored)
+
+
+def _diverse(ranking: Ranking, rule: Rule, cells: Cells | None, count: int) -> np.ndarray:
+    if cells is None:
+        raise SettingsError("diverse needs the cells that each episode visits")
+    quality = np.nan_to_num(unit_ranks(ranking.goodness), nan=0.0)
+    return np.sort(greedy_choice(quality, cells, count, rule.diversity))
+
+
+def _refuse_equal(ranking: Ranking) -> None:
+    if ranking.all_equal:
+        raise DatasetError(
+            f"all {len(ranking.goodness):,} episodes have the same score by {ranking.by}, so none is better than another",
+            remedy="nothing was written; rank by another score with --by",
+        )
+
+
+def _reaching(ranking: Ranking, bound: float) -> np.ndarray:
+    kept = ranking.at_least(bound)
+    if len(kept) == 0:
+        known = ranking.raw[~np.isnan(ranking.raw)]
+        span = f"{known.min():.6g} to {known.max():.6g}" if len(known) else "unknown everywhere"
+        raise DatasetError(
+            f"no episode reaches the bound {bound:g} by {ranking.by}",
+            remedy=f"nothing was written; the scores are {span}",
+        )
+    return kept
