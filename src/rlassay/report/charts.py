@@ -90,7 +90,10 @@ def distribution_chart(card: Scorecard, name: str) -> Spec | None:
         "x_label": f"{words.plain(name)} ({unit})" if unit != name else unit,
         "y_label": "share of transitions (%)",
         "edges": rounded(stored["edges"]),
-        "series": [{"name": label, "shares": _shares(counts)} for label, counts in series],
+        "series": [
+            {"name": label, "heights": _shares(counts), "shares": _shares(counts)}
+            for label, counts in series
+        ],
         "caption": _distribution_caption(name, len(series) > 1),
     }
 
@@ -198,13 +201,20 @@ def overlaid_returns(cards: list[Scorecard], names: list[str]) -> Spec | None:
         "kind": "distributions",
         "title": "Return distributions",
         "x_label": "return of an episode (sum of rewards)",
-        "y_label": "share of the dataset's episodes (%)",
+        "y_label": "episodes (% of the dataset's fullest bin)",
         "edges": rounded(edges),
         "series": [
-            {"name": name, "shares": _shares(np.histogram(table.returns, edges)[0])}
-            for name, table in known
+            _peak_series(name, np.histogram(table.returns, edges)[0]) for name, table in known
         ],
-        "caption": "Each dataset's episodes over the same bins; the shares of a dataset sum to 100 %.",
+        "caption": "Each dataset's episodes over the same bins, scaled to its own fullest bin, so that narrow and wide ones can be read together.",
+    }
+
+
+def _peak_series(name: str, counts: np.ndarray) -> Spec:
+    return {
+        "name": name,
+        "heights": rounded(100 * counts / max(counts.max(), 1), 4),
+        "shares": _shares(counts),
     }
 
 

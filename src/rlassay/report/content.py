@@ -100,9 +100,9 @@ def _tiles(card: Scorecard) -> list[View]:
 
 def _score_tile(score: Score, label: str) -> View:
     seeds = f"{len(score.per_seed)} seeds" if len(score.per_seed) > 1 else "one seed"
-    span = f"95 %: {words.interval(score)}" if score.interval else "no interval"
+    span = f"95 %: {words.interval(score, 3)}" if score.interval else "no interval"
     detail = (
-        f"{words.percent(score.relative)} of the reference range"
+        f"{words.percent(score.relative)} of reference range"
         if score.relative is not None
         else f"{score.direction} is better, {seeds}"
     )
@@ -182,6 +182,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         "columns": {words.plain(name): charts.packed(values) for name, values in shown.columns.items()},
         "scores": [preferred, *[name for name in scores if name != preferred]],
         "directions": {name: score.direction for name, score in card.items()},
+        "units": {name: words.plain(score.unit) for name, score in card.items()},
         "sampled": shown.sampled,
         "note": _sample_note(len(shown), episodes.total),
         "curate": f"rlassay curate {shlex.quote(source)}",

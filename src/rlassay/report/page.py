@@ -61,7 +61,7 @@ def _render(cards: list[Scorecard], comparison: Mapping[str, Any] | None, detail
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
     several = several_view(cards, names, comparison) if len(cards) > 1 else None
-    scripts = _scripts()
+    early, scripts = _asset("theme.js"), _scripts()
     return _template().render(
         title=names[0] if len(cards) == 1 else f"{len(cards)} datasets",
         views=views,
@@ -69,8 +69,9 @@ def _render(cards: list[Scorecard], comparison: Mapping[str, Any] | None, detail
         left_out=len(cards) - detailed,
         data=embedded_json({"charts": _charts(views, several)}),
         style=_asset("page.css"),
+        early=early,
         scripts=scripts,
-        policy=_policy(scripts),
+        policy=_policy([early, *scripts]),
         version=__version__,
     )
 

@@ -32,13 +32,13 @@ def _exponent(value: float, digits: int) -> int:
     return int(f"{value:.{digits - 1}e}".split("e")[1])
 
 
-def interval(score: Score) -> str:
+def interval(score: Score, digits: int = 4) -> str:
     """`low to high`, or a dash where no interval is known."""
-    return "–" if score.interval is None else _span(score.interval)
+    return "–" if score.interval is None else _span(score.interval, digits)
 
 
-def _span(bounds: tuple[float, float]) -> str:
-    return f"{number(bounds[0])} to {number(bounds[1])}"
+def _span(bounds: tuple[float, float], digits: int = 4) -> str:
+    return f"{number(bounds[0], digits)} to {number(bounds[1], digits)}"
 
 
 def percent(share: float) -> str:

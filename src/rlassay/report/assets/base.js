@@ -50,7 +50,26 @@ rlassay.startTheme = function () {
   });
   systemDark.addEventListener("change", apply);
   print.addEventListener("change", apply);
+  addEventListener("afterprint", apply);
   apply();
+};
+
+/** Printing does not wait for charts to be painted again, so paper gets still copies in light colours. */
+rlassay.startPrinting = function () {
+  addEventListener("beforeprint", rlassay.copyToPaper);
+  matchMedia("print").addEventListener("change", ({ matches }) => matches && rlassay.copyToPaper());
+};
+
+rlassay.copyToPaper = function () {
+  document.documentElement.dataset.theme = "light";
+  rlassay.repaint();
+  for (const [element, { view }] of rlassay.figures) {
+    if (!view) continue;
+    element.querySelector(".paper")?.remove();
+    const { canvas } = view.export("png", true);
+    canvas.className = "paper";
+    element.append(canvas);
+  }
 };
 
 /** Put text on the clipboard; pages from disk may lack the modern interface. */

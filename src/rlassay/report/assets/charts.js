@@ -76,14 +76,15 @@ rlassay.kinds = {
     const left = spec.edges.slice(0, -1);
     const right = spec.edges.slice(1);
     const layers = spec.series.map((series) => {
-      const source = new Bokeh.ColumnDataSource({ data: { left, right, top: series.shares, name: left.map(() => series.name) } });
-      const area = figure.quad({
-        left: { field: "left" }, right: { field: "right" }, top: { field: "top" }, bottom: 0,
-        fill_alpha: pair ? 0.28 : 0.16, line_color: null, source,
-      });
-      const outline = figure.line(rlassay.stairs(spec.edges, series.shares, true), rlassay.stairs(spec.edges, series.shares, false), { line_width: 2 });
-      rlassay.tooltip(figure, area, [["", "@name"], ["bin", "@left{0,0.[00]} to @right{0,0.[00]}"], ["share", "@top{0.[0]} %"]]);
-      return { area, outline };
+      const source = new Bokeh.ColumnDataSource({ data: { left, right, top: series.heights, share: series.shares, name: left.map(() => series.name) } });
+      const corners = [rlassay.stairs(spec.edges, series.heights, true), rlassay.stairs(spec.edges, series.heights, false)];
+      const area = figure.patch(...corners, { fill_alpha: pair ? 0.28 : 0.16, line_color: null });
+      const outline = figure.line(...corners, { line_width: 2 });
+      const bins = figure.quad({
+        left: { field: "left" }, right: { field: "right" }, top: { field: "top" }, bottom: 0, fill_alpha: 0, line_color: null, source,
+      }); // unseen: they only answer the pointer
+      rlassay.tooltip(figure, bins, [["", "@name"], ["bin", "@left{0,0.[00]} to @right{0,0.[00]}"], ["share", "@share{0.[0]} %"]]);
+      return { area, outline, bins };
     });
     figure.y_range.start = 0;
     const colour = () => {
@@ -94,7 +95,7 @@ rlassay.kinds = {
       });
     };
     const show = (visible) => layers.forEach((layer, place) => {
-      layer.area.visible = layer.outline.visible = visible(spec.series[place].name);
+      layer.area.visible = layer.outline.visible = layer.bins.visible = visible(spec.series[place].name);
     });
     rlassay.legend(element, spec.series.map((series, place) => [series.name, names ? names[place] : `series-${(place % 8) + 1}`]));
     return { figure, colour, show };
@@ -158,7 +159,7 @@ rlassay.draw = async function (element) {
   rlassay.figures.set(element, drawn);
   rlassay.paintFrame(drawn.figure);
   drawn.colour();
-  await Bokeh.Plotting.show(drawn.figure, element);
+  drawn.view = await Bokeh.Plotting.show(drawn.figure, element);
   element.dataset.drawn = "yes";
 };
 

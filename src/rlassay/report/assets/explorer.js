@@ -24,7 +24,7 @@ rlassay.Explorer = class {
   }
 
   buildFigure() {
-    this.figure = rlassay.frame({ x_label: "return of the episode", y_label: this.score }, { height: 400, toolbar_location: "above" });
+    this.figure = rlassay.frame({ x_label: "return of the episode (sum of rewards)", y_label: this.score }, { height: 400, toolbar_location: "above" });
     const rows = this.columns.return.length;
     const names = ["index", "start", "length", "return"].filter((name) => this.columns[name]);
     const data = Object.fromEntries(names.map((name) => [name, this.columns[name]]));
@@ -65,7 +65,8 @@ rlassay.Explorer = class {
 
   changeScore() {
     this.score = this.select.value;
-    this.figure.left[0].axis_label = this.score;
+    const unit = this.spec.units[this.score];
+    this.figure.left[0].axis_label = unit ? `${this.score} (${unit})` : this.score;
     this.root.querySelector("[data-part='score-heading']").textContent = this.score;
     for (const label of this.root.querySelectorAll("[data-part='score-name']")) label.textContent = this.score;
     this.source.data = { ...this.source.data, score: this.columns[this.score] };
@@ -182,10 +183,10 @@ rlassay.Explorer = class {
     const total = this.columns.return.length;
     const count = this.rows.length;
     const note = this.part("command-note");
-    this.part("copy").disabled = this.part("save").disabled = count === 0;
-    if (count === 0) {
-      this.part("command").textContent = "";
-      note.textContent = "No episode lies in these ranges.";
+    this.part("save").disabled = count === 0;
+    this.part("command-line").hidden = count === 0 || !this.filtered;
+    if (this.part("command-line").hidden) {
+      note.textContent = this.filtered ? "No episode lies in these ranges." : "Select episodes, and the command that keeps them appears here.";
       return;
     }
     const rule = this.nearestRule();

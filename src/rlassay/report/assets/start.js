@@ -3,6 +3,7 @@
 
 rlassay.font = getComputedStyle(document.body).fontFamily;
 rlassay.startTheme();
+rlassay.startPrinting();
 rlassay.startCopyButtons();
 for (const table of document.querySelectorAll("table.sortable")) rlassay.startSorting(table);
 
@@ -15,5 +16,5 @@ for (const dataset of document.querySelectorAll("details.dataset")) {
 for (const link of document.querySelectorAll("a[data-open]")) {
   link.addEventListener("click", () => (document.getElementById(link.dataset.open).open = true));
 }
-Bokeh.set_log_level("warn");
+Bokeh.logger.set_level("warn");
 rlassay.drawVisible().then(() => (document.documentElement.dataset.ready = "yes"));

@@ -1,0 +1,82 @@
+"""An inspection as a table on the terminal and as Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from rlassay.inspect import Check, Inspection
+
+STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+NARROW = 70  # below this width each check is a block instead of a row
+
+
+def show_inspection(inspection: Inspection, console: Console) -> None:
+    """Print the checks, findings with their rows and remedy, and the verdict in words."""
+    from rich.text import Text
+
+    console.print(Text(title(inspection)), soft_wrap=False)
+    if console.width < NARROW:
+        for check in inspection.checks:
+            console.print(Text.assemble(*_label(check), f" {check.name}: {details(check)}"))
+    else:
+        console.print(_table(inspection))
+    verdict = Text(f"{inspection.status.upper()}: {count(inspection)}", STYLES[inspection.status])
+    console.print(verdict)
+
+
+def _table(inspection: Inspection):
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    table.add_column("", no_wrap=True)
+    table.add_column("check", no_wrap=True)
+    table.add_column("finding", overflow="fold")
+    for check in inspection.checks:
+        table.add_row(Text.assemble(*_label(check)), Text(check.name), Text(details(check)))
+    return table
+
+
+def _label(check: Check) -> list[tuple[str, str]]:
+    return [(check.status.upper(), STYLES[check.status])]
+
+
+def title(inspection: Inspection) -> str:
+    """What was inspected, in one line."""
+    known = inspection.dataset
+    environment = f", {known['env_id']}" if known.get("env_id") else ""
+    return f"{known.get('source', 'dataset')} ({known.get('format', 'unreadable')}{environment})"
+
+
+def details(check: Check) -> str:
+    """Message, rows and remedy of a check in one text."""
+    rows = f" [rows {', '.join(str(row) for row in check.rows)}]" if check.rows else ""
+    remedy = f" -> {check.remedy}" if check.remedy else ""
+    return f"{check.message}{rows}{remedy}"
+
+
+def count(inspection: Inspection) -> str:
+    """How many checks failed and warned."""
+    failed = sum(check.status == "fail" for check in inspection.checks)
+    warned = sum(check.status == "warn" for check in inspection.checks)
+    return f"{failed} failed, {warned} warned, {len(inspection.checks) - failed - warned} passed"
+
+
+def markdown(inspection: Inspection) -> str:
+    """A heading, the verdict and one table."""
+    lines = [
+        f"# Inspection of {title(inspection)}",
+        "",
+        f"**{inspection.status.upper()}**: {count(inspection)}",
+        "",
+        "| status | check | finding | rows | remedy |",
+        "|---|---|---|---|---|",
+    ]
+    for check in inspection.checks:
+        rows = ", ".join(str(row) for row in check.rows)
+        cells = (check.status.upper(), f"`{check.name}`", check.message, rows, check.remedy)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"

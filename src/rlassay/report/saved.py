@@ -1,0 +1,73 @@
+"""Saved results read back for a report: cards from any number of files, and a comparison if there is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rlassay.errors import DatasetError
+from rlassay.scorecard import Scorecard, read_cards
+
+COMPARISON = "rlassay.comparison/1"
+SECTIONS = ("dataset", "settings", "diagnosis", "series", "inspection", "software", "seconds")
+DRAWN = ("episodes", "calibration", "training")  # parts of `series` that are columns of numbers
+
+
+def read_saved(paths: list[Path]) -> tuple[list[Scorecard], dict[str, Any] | None]:
+    """Every card in order; the comparison too when its one file is all that is given."""
+    cards = []
+    for path in paths:
+        for card in read_cards(path):
+            _check(card, path)
+            cards.append(card)
+    if len(paths) != 1:
+        return cards, None
+    content = json.loads(Path(paths[0]).read_text())
+    if content.get("schema") != COMPARISON:
+        return cards, None
+    if not _is_ranking(content.get("ranking")):
+        raise _damaged(paths[0], "ranking")
+    return cards, content
+
+
+def _check(card: Scorecard, path: Path) -> None:
+    """Refuse a file that was edited into something no card is, before anything is drawn from it."""
+    for name in SECTIONS:
+        if not isinstance(getattr(card, name), Mapping):
+            raise _damaged(path, name)
+    for name, score in card.items():
+        if not _is_number(score.value) or score.direction not in ("higher", "lower"):
+            raise _damaged(path, f"scores.{name}")
+    for name in DRAWN:
+        if not _are_columns(card.series.get(name)):
+            raise _damaged(path, f"series.{name}")
+    for name, histogram in (card.series.get("histograms") or {}).items():
+        if not _are_columns(histogram):
+            raise _damaged(path, f"series.histograms.{name}")
+
+
+def _are_columns(part: Any) -> bool:
+    """Absent, or a mapping in which every list holds numbers."""
+    if part is None:
+        return True
+    if not isinstance(part, Mapping):
+        return False
+    lists = [values for values in part.values() if isinstance(values, list)]
+    return all(_is_number(value) for values in lists for value in values)
+
+
+def _is_ranking(part: Any) -> bool:
+    if not isinstance(part, Mapping):
+        return False
+    rows = [row for order in part.values() for row in order]
+    return all(isinstance(row, Mapping) and {"source", "rank", "value"} <= set(row) for row in rows)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _damaged(path: Path, part: str) -> DatasetError:
+    return DatasetError(f"{path} is damaged at `{part}`", remedy="score the dataset again")
