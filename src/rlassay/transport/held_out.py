@@ -1,0 +1,171 @@
+"""The value of trained potentials on held-out pairs, in NumPy float64."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rlassay.transport.closed import restored_constant, tail_threshold
+from rlassay.transport.costs import resolve_cost
+from rlassay.transport.problem import Pairs, Problem, unit_actions
+from rlassay.transport.result import TransportResult
+from rlassay.transport.settings import TransportSettings
+
+FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
+SETTLED = (
+    0.01  # of sd(c): what a Newton step on the last layer may still gain after a converged training
+)
+MASS_ERROR = 0.1  # of the transported mass on held-out pairs, likewise
+GAIN_PAIRS = 10_000  # held-out pairs on which that gain is computed
+
+
+class Scale(NamedTuple):
+    """Units of one seed's training: the costs' mean and deviation, and epsilon."""
+
+    mean: float
+    deviation: float
+    epsilon: float
+
+
+class Trained(NamedTuple):
+    """Potentials of one seed in float64, their units, and their training."""
+
+    potentials: list[dict[str, np.ndarray]]
+    scale: Scale
+    curve: dict[str, list]
+
+
+def evaluate(
+    problem: Problem,
+    settings: TransportSettings,
+    trained: Trained,
+    calibration: Pairs,
+    pairs: Pairs,
+) -> TransportResult:
+    """The dual value on held-out pairs; its constant is set on training pairs, never on the evaluated ones."""
+    sign = resolve_cost(settings).sign
+    epsilon = trained.scale.epsilon
+    shift = 0.0
+    if settings.potentials == "free":
+        before = potential_sum(problem, settings, trained, calibration) - calibration.costs
+        shift = _best_constant(settings, before, epsilon)
+    total = potential_sum(problem, settings, trained, pairs) + shift
+    penalty, plan = _penalty_and_plan(settings, total - pairs.costs, epsilon)
+    integrand = sign * (total - penalty).mean(axis=1)
+    value = float(integrand.mean())
+    diagnosis = {
+        "literal": value - sign * restored_constant(settings, epsilon),
+        "below_exact": (float(pairs.costs.mean()) - sign * value) / trained.scale.deviation,
+        "mass": float(plan.mean()),
+        "remaining_gain": _remaining_gain(problem, settings, trained, pairs, plan),
+        "constant": shift,
+        "cost_sd": trained.scale.deviation,
+    }
+    units = np.asarray(trained.curve["value"]) * trained.scale.deviation + trained.scale.mean
+    curve = {"step": trained.curve["step"], "value": (sign * units).tolist()}
+    return TransportResult(
+        value, "dual", settings.cost, epsilon, len(pairs.rows), _converged(settings, diagnosis),
+        integrand, pairs.rows, diagnosis, curve,
+    )  # fmt: skip
+
+
+def _converged(settings: TransportSettings, diagnosis: dict[str, float]) -> bool | None:
+    """Whether the potentials are optimal; with a sign constraint nobody can tell from the gradient."""
+    if settings.potentials == "non_positive":
+        return None
+    return diagnosis["remaining_gain"] <= SETTLED and abs(diagnosis["mass"] - 1) <= MASS_ERROR
+
+
+def _remaining_gain(
+    problem: Problem, settings: TransportSettings, trained: Trained, pairs: Pairs, plan: np.ndarray
+) -> float:
+    """What one Newton step on the potentials' last layers would add to the value, in sd(c).
+
+    The dual is concave in the last layer, so the Newton decrement tells how far training is from its optimum there.
+    """
+    step = -(-len(pairs.rows) // GAIN_PAIRS)
+    inputs = _pair_inputs(problem, pairs, slice(None, None, step))
+    k = pairs.costs.shape[1]
+    g, f = (_hidden(trained.potentials, i, x).astype(np.float32) for i, x in enumerate(inputs))
+    features = np.concatenate(
+        [np.repeat(g, k, axis=0), f, np.ones((len(f), 1), np.float32)], axis=1
+    )
+    density = np.minimum(plan[::step].reshape(-1), 1e6)
+    curvature = density if settings.regulariser == "entropic" else (density > 0) / 2
+    slope = (1 - density) @ features / len(features)
+    weighted = features * curvature[:, None].astype(np.float32)
+    hessian = (weighted.T @ features).astype(np.float64) / len(features) / trained.scale.epsilon
+    ridge = 1e-4 * np.trace(hessian) / len(hessian) + 1e-12
+    newton = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), slope)
+    return float(slope @ newton) / 2 / trained.scale.deviation
+
+
+def potential_sum(
+    problem: Problem, settings: TransportSettings, trained: Trained, pairs: Pairs
+) -> np.ndarray:
+    """g(s,a) + f(s,a') on pairs, (n, k)."""
+    inputs = _pair_inputs(problem, pairs, slice(None))
+    g, f = (_network(trained.potentials, i, x) for i, x in enumerate(inputs))
+    if settings.potentials == "non_positive":
+        offset = sign_offset(settings, trained.scale)
+        g, f = (-np.abs(offset + x) - offset for x in (g, f))
+    total = g[:, None] + f.reshape(pairs.costs.shape)
+    return trained.scale.mean + trained.scale.deviation * total
+
+
+def _pair_inputs(problem: Problem, pairs: Pairs, part: slice) -> tuple[np.ndarray, np.ndarray]:
+    rows = pairs.rows[part]
+    return network_inputs(
+        problem, problem.states[rows], problem.actions[rows], pairs.random_actions[part]
+    )
+
+
+def _hidden(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray) -> np.ndarray:
+    """The last hidden layer, whose linear image the potential is."""
+    values = inputs.astype(np.float64)
+    for layer in layers[:-1]:
+        values = np.maximum(values @ layer["w"][member] + layer["b"][member], 0)
+    return values
+
+
+def _network(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray) -> np.ndarray:
+    hidden = _hidden(layers, member, inputs)
+    return (hidden @ layers[-1]["w"][member] + layers[-1]["b"][member])[:, 0]
+
+
+def _best_constant(settings: TransportSettings, excess: np.ndarray, epsilon: float) -> float:
+    """The constant to add to the potentials that maximises the dual on the given pairs."""
+    if settings.regulariser == "quadratic":
+        return -tail_threshold(excess, epsilon)
+    top = float(excess.max())
+    return -top - epsilon * float(np.log(np.exp((excess - top) / epsilon).mean()))
+
+
+def _penalty_and_plan(
+    settings: TransportSettings, excess: np.ndarray, epsilon: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """What the regulariser takes away, its constant restored, and the plan's density (of mean 1 at the optimum)."""
+    if settings.regulariser == "quadratic":
+        over = np.maximum(excess, 0)
+        return over**2 / (4 * epsilon) + epsilon, over / (2 * epsilon)
+    exponent = excess / epsilon
+    plan = np.exp(np.minimum(exponent, FINITE_ABOVE))
+    plan *= 1 + np.maximum(exponent - FINITE_ABOVE, 0)
+    return epsilon * (plan - 1), plan
+
+
+def sign_offset(settings: TransportSettings, scale: Scale) -> float:
+    """Half the mean cost in units of sd(c) where a sign constraint ties potentials to zero, else unused."""
+    if settings.potentials == "free":
+        return 0.0
+    return min(scale.mean, 0.0) / 2 / scale.deviation
+
+
+def network_inputs(problem: Problem, states: np.ndarray, actions: np.ndarray, drawn: np.ndarray):
+    """Rows (state, action) for g and (state, random action) for f, float32."""
+    repeated = np.repeat(states, drawn.shape[1], axis=0)
+    flat = drawn.reshape(len(repeated), -1)
+    data = np.concatenate([states, unit_actions(problem, actions)], axis=1)
+    random = np.concatenate([repeated, unit_actions(problem, flat)], axis=1)
+    return data.astype(np.float32, copy=False), random.astype(np.float32, copy=False)
