@@ -68,10 +68,7 @@ def save(
     """Write a Dataset; the result names what the format cannot hold. The target is whole or unchanged."""
     target = Path(path)
     chosen = _write_format(target, format)
-    if not overwrite and (target.exists() or target.is_symlink()):
-        raise DatasetError(
-            f"{target} exists", remedy="name another place, or replace it with --force"
-        )
+    _refuse_occupied(target, overwrite)
     if chosen.startswith("minari"):
         return tuple(_save_minari(data, target, chosen.partition("-")[2] or "hdf5"))
     if target.is_dir():
@@ -80,6 +77,28 @@ def save(
 
     with replacing(target) as temporary:
         return tuple((d4rl if chosen == "d4rl" else npz).write(data, temporary))
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+    **load_options: Any,
+) -> tuple[Dataset, tuple[Note, ...]]:
+    """Load with everything the source holds and save it; the notes say what the target cannot hold."""
+    _refuse_occupied(Path(path), overwrite)
+    _write_format(Path(path), to)
+    data = load(source, extras=True, **load_options)
+    return data, save(data, path, format=to, overwrite=overwrite)
+
+
+def _refuse_occupied(path: Path, overwrite: bool) -> None:
+    if not overwrite and (path.exists() or path.is_symlink()):
+        raise DatasetError(
+            f"{path} exists", remedy="name another place, or replace it with --force"
+        )
 
 
 def _existing(source: str | os.PathLike) -> Path:

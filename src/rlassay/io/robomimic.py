@@ -23,7 +23,7 @@ from rlassay.io.guards import Budget, parsed_object
 from rlassay.io.options import ReadOptions
 
 FORMAT = "robomimic"
-ACTION_BOUNDS = (-1.0, 1.0)  # robomimic's convention; data outside it is a finding, not an error
+ACTION_BOUNDS = (-1.0, 1.0)
 
 
 def recognises(root: h5py.Group) -> bool:
@@ -54,6 +54,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
     notes += empty_note(
         [_number(n) or 0 for n, d in zip(chosen, demos, strict=True) if not len(d["actions"])]
     )
+    bounds, beyond = _bounds(columns["actions"])
     environment = parsed_object(attributes.get("env_args"))
     name = environment.get("env_name")
     return assemble(
@@ -62,10 +63,20 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         source=path,
         format_name=FORMAT,
         env_id=name if isinstance(name, str) else None,
-        bounds=ACTION_BOUNDS,
-        notes=notes,
+        bounds=bounds,
+        notes=[*notes, *beyond],
         metadata={"env_args": environment, **({"mask": options.mask} if options.mask else {})},
     )
+
+
+def _bounds(actions: np.ndarray) -> tuple[tuple[float, float] | None, list[Note]]:
+    """robomimic's actions lie in [-1, 1] by convention; the file does not state it, so the data decides."""
+    outside = np.abs(checks.as_array("actions", actions)).max() > 1 + 1e-6
+    if not outside:
+        return ACTION_BOUNDS, []
+    message = "actions lie outside [-1, 1], robomimic's convention, so their bounds are unknown"
+    remedy = "expected for absolute actions; else normalise them as robomimic does"
+    return None, [Note("actions_beyond_convention", message, remedy)]
 
 
 def _chosen_demos(file: h5py.File, data: h5py.Group, mask: str | None) -> list[str]:
