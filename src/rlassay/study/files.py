@@ -34,7 +34,9 @@ def read_table(path: Path) -> list[Row]:
     """Rows of a CSV; numbers as floats, empty cells as None."""
     try:
         with open(path, newline="") as file:
-            return [{name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+            return [
+                {name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)
+            ]
     except OSError:
         raise DatasetError(
             f"{path} is missing",

@@ -1,0 +1,197 @@
+"""Uncertainty in NumPy float64: bootstrap over episodes, variance over seeds, robust means, correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+Statistic = Callable[[np.ndarray, np.ndarray], float]  # (values, weights) -> number
+Correlation = Literal["pearson", "spearman", "kendall"]
+
+MOST_GROUPS = 5_000  # episodes resampled at most; the variance is then scaled to all of them
+LEVEL = 0.95
+
+
+# -- statistics of weighted values ------------------------------------------------------------------------------------
+
+
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
+    """Mean of values (n,) with weights (n,)."""
+    return float(weights @ values / weights.sum())
+
+
+def top_mean(values: np.ndarray, weights: np.ndarray, share: float = 0.1) -> float:
+    """Mean of the highest values that make up `share` of the weight; the value at the border counts in part."""
+    order = np.argsort(-values, kind="stable")
+    taken = np.cumsum(weights[order])
+    used = np.diff(np.minimum(taken, share * taken[-1]), prepend=0.0)
+    return weighted_mean(values[order], used)
+
+
+def interquartile_mean(values: np.ndarray) -> float:
+    """Mean of the middle half; entries at the borders count in part."""
+    ordered = np.sort(np.asarray(values, np.float64).ravel())
+    upto = np.clip(np.arange(1, len(ordered) + 1) / len(ordered), 0.25, 0.75)
+    return weighted_mean(ordered, np.diff(upto, prepend=0.25))
+
+
+# -- bootstrap over episodes ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """Seeded resampling of groups (episodes): how often each is drawn in each replicate."""
+
+    replicates: int = 400
+    seed: int = 0
+
+    def variance(
+        self, samples: Sequence[tuple[np.ndarray, np.ndarray]], statistic: Statistic = weighted_mean
+    ) -> tuple[float, int]:
+        """Variance of the statistic's mean over `samples`, and the number of groups.
+
+        A sample is (values, group of each value), one a seed; all share the replicates. Fewer than two groups have no
+        variance: (0, count).
+        """
+        groups = np.unique(np.concatenate([group for _, group in samples]))
+        count = len(groups)
+        if count < 2:
+            return 0.0, count
+        rng = np.random.default_rng([self.seed, 201])
+        kept = groups
+        if count > MOST_GROUPS:
+            kept = np.sort(rng.choice(groups, MOST_GROUPS, replace=False))
+        drawn = rng.multinomial(len(kept), np.full(len(kept), 1 / len(kept)), self.replicates)
+        means = np.mean([_replicate(*sample, kept, drawn, statistic) for sample in samples], axis=0)
+        unbiased = len(kept) / (len(kept) - 1)
+        return float(means.var(ddof=1)) * unbiased * len(kept) / count, count
+
+
+def _replicate(values, group, kept, drawn, statistic: Statistic) -> np.ndarray:
+    """The statistic in each replicate; a mean needs one sum a group, anything else its weights."""
+    place = np.searchsorted(kept, group)
+    place = np.minimum(place, len(kept) - 1)
+    inside = kept[place] == group
+    values, place = np.asarray(values, np.float64)[inside], place[inside]
+    counts = drawn.astype(np.float64)
+    if statistic is weighted_mean:
+        sums = np.bincount(place, values, len(kept))
+        sizes = np.bincount(place, minlength=len(kept)).astype(np.float64)
+        return (counts @ sums) / np.maximum(counts @ sizes, 1e-300)
+    weights = (each[place] for each in counts)
+    unit = np.ones(len(values))  # a replicate may draw none of the groups that have values
+    return np.array([statistic(values, each if each.any() else unit) for each in weights])
+
+
+def interval(
+    per_seed: Sequence[float], episode_variance: float, groups: int, level: float = LEVEL
+) -> tuple[float, float] | None:
+    """Mean over seeds +- t * sqrt(variance over episodes + variance over seeds / seeds).
+
+    The degrees of freedom are Welch's and Satterthwaite's. None when neither episodes nor seeds vary.
+    """
+    from scipy.special import stdtrit
+
+    seeds = len(per_seed)
+    seed_variance = float(np.var(per_seed, ddof=1)) / seeds if seeds > 1 else 0.0
+    total = episode_variance + seed_variance
+    if groups < 2:
+        return None
+    value = float(np.mean(per_seed))
+    if total <= 0:
+        return value, value
+    doubt = episode_variance**2 / (groups - 1) + (
+        seed_variance**2 / (seeds - 1) if seeds > 1 else 0
+    )
+    half = float(stdtrit(total**2 / doubt, 0.5 + level / 2)) * np.sqrt(total)
+    return value - half, value + half
+
+
+# -- correlations -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with a bootstrap interval; `interval` is None where too few resamples were defined."""
+
+    value: float
+    interval: tuple[float, float] | None
+    n: int
+
+
+def correlation(x: np.ndarray, y: np.ndarray, kind: Correlation = "pearson") -> float:
+    """Correlation of two equally long series; NaN when one of them is constant."""
+    return float(correlations(np.asarray(x, float)[None], np.asarray(y, float)[None], kind)[0])
+
+
+def correlation_interval(
+    x: np.ndarray, y: np.ndarray, kind: Correlation = "pearson", *,
+    strata: np.ndarray | None = None, replicates: int = 2_000, seed: int = 0, level: float = LEVEL,
+) -> Estimate:  # fmt: skip
+    """Correlation with a percentile interval over resampled entries, within `strata` (environments) if given."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    drawn = resampled_indices(len(x), strata, replicates, seed)
+    return estimate(
+        correlation(x, y, kind), correlations(x[drawn], y[drawn], kind), len(x), level
+    )
+
+
+def correlation_difference(
+    first: np.ndarray, second: np.ndarray, y: np.ndarray, kind: Correlation = "pearson", *,
+    strata: np.ndarray | None = None, replicates: int = 2_000, seed: int = 0, level: float = LEVEL,
+) -> Estimate:  # fmt: skip
+    """How much better `first` correlates with y than `second` does, paired: both see the same resamples."""
+    first, second, y = (np.asarray(values, float) for values in (first, second, y))
+    drawn = resampled_indices(len(y), strata, replicates, seed)
+    gain = correlations(first[drawn], y[drawn], kind) - correlations(
+        second[drawn], y[drawn], kind
+    )
+    value = correlation(first, y, kind) - correlation(second, y, kind)
+    return estimate(value, gain, len(y), level)
+
+
+def resampled_indices(
+    count: int, strata: np.ndarray | None, replicates: int, seed: int
+) -> np.ndarray:
+    """Row numbers (replicates, count), each row drawn with replacement within its stratum."""
+    rng = np.random.default_rng([seed, 202])
+    if strata is None:
+        return rng.integers(0, count, (replicates, count))
+    drawn = np.empty((replicates, count), np.int64)
+    for label in np.unique(strata):
+        members = np.flatnonzero(np.asarray(strata) == label)
+        drawn[:, members] = members[rng.integers(0, len(members), (replicates, len(members)))]
+    return drawn
+
+
+def estimate(value: float, resampled: np.ndarray, n: int, level: float) -> Estimate:
+    defined = resampled[np.isfinite(resampled)]
+    if len(defined) < 0.5 * len(resampled):
+        return Estimate(value, None, n)
+    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    return Estimate(value, (float(low), float(high)), n)
+
+
+def correlations(x: np.ndarray, y: np.ndarray, kind: Correlation) -> np.ndarray:
+    """Row by row for arrays (replicates, n)."""
+    if kind == "kendall":
+        x, y = _signs(x), _signs(y)
+    elif kind == "spearman":
+        from scipy.stats import rankdata
+
+        x, y = rankdata(x, axis=1), rankdata(y, axis=1)
+    if kind != "kendall":
+        x, y = x - x.mean(axis=1, keepdims=True), y - y.mean(axis=1, keepdims=True)
+    size = np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
+    flat = size <= 1e-12 * np.maximum(1.0, np.abs(x).max(axis=1) * np.abs(y).max(axis=1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(flat, np.nan, (x * y).sum(axis=1) / size)
+
+
+def _signs(values: np.ndarray) -> np.ndarray:
+    """Signs of all pairwise differences: their correlation without centring is Kendall's tau-b."""
+    first, second = np.triu_indices(values.shape[1], 1)
+    return np.sign(values[:, first] - values[:, second])

@@ -1,0 +1,168 @@
+"""How well each score predicts the oracle: correlations with intervals, and paired differences to plain baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rlassay.stats import Estimate, correlations, estimate, resampled_indices
+from rlassay.study.files import Row
+
+KINDS = ("pearson", "spearman", "kendall")
+BASELINES = ("return", "q")
+REPLICATES = 2_000
+
+
+@dataclass(frozen=True)
+class Points:
+    """Datasets with an oracle: `x[score]` is (datasets, seeds), `y` the oracle, each with its environment."""
+
+    environments: np.ndarray
+    datasets: np.ndarray
+    y: np.ndarray
+    x: Mapping[str, np.ndarray]
+    signs: Mapping[str, int]
+
+    def restrict(self, keep: np.ndarray) -> Points:
+        chosen = {name: values[keep] for name, values in self.x.items()}
+        return Points(
+            self.environments[keep], self.datasets[keep], self.y[keep], chosen, self.signs
+        )
+
+
+def oracle_table(runs: Sequence[Row], agents: Sequence[str]) -> dict[tuple[str, str], float]:
+    """Mean over agents of the mean over seeds of the last evaluation; only datasets with every agent."""
+    cells: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for run in runs:
+        if run["score"] is not None and run["agent"] in agents:
+            per_agent = cells.setdefault((run["environment"], run["dataset"]), {})
+            per_agent.setdefault(run["agent"], []).append(run["score"])
+    return {
+        key: float(np.mean([np.mean(scores) for scores in per_agent.values()]))
+        for key, per_agent in cells.items()
+        if set(per_agent) == set(agents)
+    }
+
+
+def make_points(
+    scores: Sequence[Row], oracle: Mapping[tuple[str, str], float], signs: Mapping[str, int]
+) -> Points:
+    """Join scores and oracle; a score that some dataset lacks is left out of all."""
+    keys = sorted(oracle)
+    values: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for row in scores:
+        if row["value"] is not None:
+            per_dataset = values.setdefault(row["score_name"], {})
+            per_dataset.setdefault((row["environment"], row["dataset"]), []).append(row["value"])
+    complete = {n: v for n, v in values.items() if all(key in v for key in keys)}
+    seeds = {n: min(len(v[key]) for key in keys) for n, v in complete.items()}
+    x = {n: np.array([v[key][: seeds[n]] for key in keys]) for n, v in complete.items()}
+    environments, datasets = (np.array([key[i] for key in keys]) for i in (0, 1))
+    y = np.array([oracle[key] for key in keys])
+    return Points(environments, datasets, y, x, {name: signs.get(name, 1) for name in x})
+
+
+def min_max(values: np.ndarray, environments: np.ndarray) -> np.ndarray:
+    """Scaled to 0..1 within each environment; a constant becomes 0."""
+    scaled = np.zeros_like(values, dtype=float)
+    for environment in np.unique(environments):
+        inside = environments == environment
+        low, high = values[inside].min(), values[inside].max()
+        scaled[inside] = (values[inside] - low) / (high - low) if high > low else 0.0
+    return scaled
+
+
+def correlation_rows(points: Points, panel: str, seed: int = 0) -> list[Row]:
+    """One row per score, correlation and scope: each environment, pooled min-max, pooled against the raw oracle."""
+    rows = []
+    for scope, inside, scale in _scopes(points):
+        part = points.restrict(inside)
+        if len(part.y) < 3:
+            continue
+        drawn = _Draws(part, scale, seed)
+        for kind in KINDS:
+            values = {name: drawn.correlation(name, kind) for name in part.x}
+            for name, (found, replicates) in values.items():
+                row = {
+                    "panel": panel,
+                    "scope": scope,
+                    "kind": kind,
+                    "score_name": name,
+                    "n": len(part.y),
+                }
+                row |= _columns("", estimate(found, replicates, len(part.y)))
+                for baseline in BASELINES:
+                    if baseline in values:
+                        base, base_replicates = values[baseline]
+                        gain = estimate(found - base, replicates - base_replicates, len(part.y))
+                        row |= _columns(f"minus_{baseline}_", gain)
+                rows.append(row)
+    return rows
+
+
+def _columns(prefix: str, found: Estimate) -> Row:
+    low, high = found.interval if found.interval is not None else (None, None)
+    value = found.value if np.isfinite(found.value) else None
+    return {f"{prefix}value": value, f"{prefix}low": low, f"{prefix}high": high}
+
+
+def _scopes(points: Points):
+    for environment in np.unique(points.environments):
+        yield str(environment), points.environments == environment, False
+    everything = np.ones(len(points.y), bool)
+    if len(np.unique(points.environments)) > 1:
+        yield "pooled, both min-max", everything, True
+        yield "pooled, oracle raw", everything, False
+
+
+class _Draws:
+    """Resamples of datasets (within environments) and of scoring seeds, shared by all scores: differences are paired."""
+
+    def __init__(self, points: Points, scale_oracle: bool, seed: int):
+        self.points = points
+        self.y = min_max(points.y, points.environments) if scale_oracle else points.y
+        self.rows = resampled_indices(len(points.y), points.environments, REPLICATES, seed)
+        self.seeds = np.random.default_rng([seed, 203]).integers(0, 2**31, self.rows.shape)
+        self.pooled = len(np.unique(points.environments)) > 1
+
+    def correlation(self, name: str, kind: str) -> tuple[float, np.ndarray]:
+        x = self.points.signs[name] * self.points.x[name]
+        if self.pooled:
+            x = np.stack([min_max(column, self.points.environments) for column in x.T], axis=1)
+        value = correlations(x.mean(axis=1)[None], self.y[None], kind)[0]
+        drawn = x[self.rows, self.seeds % x.shape[1]]
+        return float(value), correlations(drawn, self.y[self.rows], kind)
+
+
+def choose(points: Points, candidates: Sequence[str]) -> str:
+    """The stated rule: highest mean over environments of Pearson with the oracle; within 0.01 the earlier wins."""
+    means = {name: _mean_pearson(points, name) for name in candidates if name in points.x}
+    best = max(means.values())
+    return next(name for name in means if means[name] >= best - 0.01)
+
+
+def leave_one_out(points: Points, candidates: Sequence[str]) -> list[Row]:
+    """Choose on the other environments, judge on the one left out."""
+    rows = []
+    for environment in np.unique(points.environments):
+        inside = points.environments == environment
+        chosen = choose(points.restrict(~inside), candidates)
+        judged = points.restrict(inside)
+        row: Row = {"left_out": str(environment), "chosen": chosen}
+        for name in (chosen, *BASELINES):
+            if name in judged.x:
+                label = "chosen_pearson" if name == chosen else f"{name}_pearson"
+                row[label] = _mean_pearson(judged, name)
+        rows.append(row)
+    return rows
+
+
+def _mean_pearson(points: Points, name: str) -> float:
+    x = points.signs[name] * points.x[name].mean(axis=1)
+    found = [
+        correlations(x[points.environments == e][None], points.y[points.environments == e][None], "pearson")[0]
+        for e in np.unique(points.environments)
+    ]  # fmt: skip
+    return float(np.mean(np.nan_to_num(found, nan=0.0)))

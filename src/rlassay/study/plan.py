@@ -1,0 +1,86 @@
+"""What the studies are about: environments, datasets, agents and budgets, stated before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rlassay.collect.recipes import Part, Recipe, level_recipes, mix_recipes
+from rlassay.collect.settings import PAPER_LEVELS
+from rlassay.collect.sources import Actors
+
+ENVIRONMENTS = ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
+AGENTS = ("bc", "td3bc", "iql", "awac", "onestep", "xql", "cql")  # cheapest and most telling first
+
+LEVELS = tuple(f"level-{step // 1000}k" if step else "level-random" for step in PAPER_LEVELS)
+SPLITS = ("random", "medium", "medium-replay", "medium-expert", "expert")
+RUN_MIXTURES = ("medium-replay", "medium-expert", "run-mix")  # checkpoints of one training run
+SEED_MIXTURES = ("level-1000k", "seed-mix")  # unrelated policies: other seeds
+ORACLE_DATASETS = (
+    "random", "medium-expert", "seed-mix", "level-1000k", "medium-replay", "level-200k", "run-mix", "level-50k",
+)  # fmt: skip
+PANELS: Mapping[str, tuple[str, ...]] = {
+    "levels": LEVELS,
+    "splits": SPLITS,
+    "mixtures": tuple(dict.fromkeys((*RUN_MIXTURES, *SEED_MIXTURES))),
+    "all": tuple(dict.fromkeys((*LEVELS, *SPLITS, *RUN_MIXTURES, *SEED_MIXTURES))),
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A budget: how large the data, how long the training, how many seeds."""
+
+    name: str
+    transitions: int
+    updates: int
+    score_seeds: int
+    oracle_seeds: int
+    settings: Mapping[str, Any] = field(default_factory=dict)  # of every agent that has them
+    agent_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+LITE = Profile(
+    name="lite",
+    transitions=100_000,
+    updates=50_000,
+    score_seeds=3,
+    oracle_seeds=1,
+    settings={
+        "width": 128,
+        "learning_rate": 1e-3,
+        "target_rate": 0.02,
+        "eval_every": 5_000,
+        "eval_episodes": 10,
+    },
+    agent_settings={"cql": {"action_samples": 4}},
+)
+PAPER = Profile(
+    name="paper", transitions=1_000_000, updates=1_000_000, score_seeds=3, oracle_seeds=3
+)
+PROFILES = {"lite": LITE, "paper": PAPER}
+
+
+def study_recipes(actors: Actors) -> dict[str, Recipe]:
+    """Every dataset of the studies by name: the seven levels, D4RL's five splits, and two further mixtures."""
+    first, second = actors.seeds()[:2]
+    last = max(PAPER_LEVELS)
+    mixtures = [
+        Recipe(
+            "run-mix",
+            tuple(Part(first, step) for step in (50_000, 200_000, 600_000, last)),
+            "four checkpoints of one run in equal shares",
+        ),
+        Recipe(
+            "seed-mix",
+            (Part(first, last), Part(second, 200_000)),
+            "a strong and a weaker policy of two unrelated runs, half each",
+        ),
+    ]
+    recipes = [
+        *level_recipes(actors.seeds()[:2], PAPER_LEVELS),
+        *mix_recipes(actors, first),
+        *mixtures,
+    ]
+    return {recipe.name: recipe for recipe in recipes}
