@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from io_layouts import FLAGGED, LAYOUTS, assert_holds, joined, record, starts
 
 from rlassay.io import READ_FORMATS, load
-from io_layouts import FLAGGED, LAYOUTS, assert_holds, joined, record, starts
 
 WITHOUT_REWARDS = {"ogbench"}
 
