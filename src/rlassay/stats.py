@@ -167,7 +167,8 @@ def resampled_indices(
     return drawn
 
 
-def estimate(value: float, resampled: np.ndarray, n: int, level: float) -> Estimate:
+def estimate(value: float, resampled: np.ndarray, n: int, level: float = LEVEL) -> Estimate:
+    """A value with the percentile interval of its resamples; None where fewer than half are defined."""
     defined = resampled[np.isfinite(resampled)]
     if len(defined) < 0.5 * len(resampled):
         return Estimate(value, None, n)
