@@ -14,10 +14,11 @@ from rlassay.errors import DatasetError
 
 @dataclass(frozen=True)
 class Cleaned:
-    """Data without repetitions and idle ends; `episodes` numbers what is left in the source."""
+    """Data without repetitions and idle ends; `episodes` and `rows` number what is left in the source."""
 
     data: Dataset
     episodes: np.ndarray
+    rows: np.ndarray
     repeated: int = 0
     idle_rows: int = 0
 
@@ -27,11 +28,25 @@ def clean(data: Dataset, rule: Rule) -> Cleaned:
     repeated = repeated_episodes(data) if rule.dedupe else np.zeros(0, np.int64)
     episodes = np.setdiff1d(np.arange(data.episode_count), repeated)
     single = data.select(episodes) if len(repeated) else data
+    rows = rows_of(data, episodes)
     if not rule.trim_idle:
-        return Cleaned(single, episodes, len(repeated))
+        return Cleaned(single, episodes, rows, len(repeated))
     first, stop = moving_rows(single, rule.idle_tolerance)
-    moving = cut(single, first, stop)
-    return Cleaned(moving, episodes[stop > first], len(repeated), len(single) - len(moving))
+    moving, staying = cut(single, first, stop)
+    return Cleaned(
+        moving, episodes[stop > first], rows[staying], len(repeated), len(single) - len(moving)
+    )
+
+
+def rows_of(data: Dataset, episodes: np.ndarray) -> np.ndarray:
+    """The rows of some episodes, in their order."""
+    return spans(data.episode_starts[episodes], data.episode_lengths[episodes])
+
+
+def spans(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """`first[0], first[0] + 1, ...` for `lengths[0]` rows, then those of the next span."""
+    begins = np.cumsum(lengths) - lengths
+    return np.repeat(first - begins, lengths) + np.arange(int(lengths.sum()))
 
 
 def repeated_episodes(data: Dataset) -> np.ndarray:
@@ -90,8 +105,8 @@ def _still(change: np.ndarray, scale: np.ndarray, tolerance: float) -> np.ndarra
     return np.all(np.abs(change) <= tolerance * np.asarray(scale), axis=1)
 
 
-def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> Dataset:
-    """Rows `first` to `stop` of every episode; empty episodes vanish.
+def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> tuple[Dataset, np.ndarray]:
+    """Rows `first` to `stop` of every episode, and their numbers; empty episodes vanish.
 
     Where rows are cut from an end, the episode would have gone on: its new last row is a timeout.
     """
@@ -101,12 +116,11 @@ def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> Dataset:
             "no row of the dataset moves", remedy="nothing was written; lower idle_tolerance"
         )
     lengths = (stop - first)[filled]
-    starts = np.cumsum(lengths) - lengths
-    rows = np.repeat(first[filled] - starts, lengths) + np.arange(lengths.sum())
+    rows = spans(first[filled], lengths)
+    last = np.cumsum(lengths) - 1
     timeouts = data.timeouts[rows].copy()
-    shortened = (stop < data.episode_stops)[filled]
-    timeouts[(starts + lengths - 1)[shortened]] = True
-    return Dataset.from_columns(
+    timeouts[last[(stop < data.episode_stops)[filled]]] = True
+    trimmed = Dataset.from_columns(
         observations=data.observations[rows],
         actions=data.actions[rows],
         rewards=None if data.rewards is None else data.rewards[rows],
@@ -114,6 +128,7 @@ def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> Dataset:
         timeouts=timeouts,
         next_observations=data.next_observations[rows],
         next_valid=data.next_valid[rows],
-        episode_starts=starts,
+        episode_starts=last - lengths + 1,
         origin=replace(data.origin, notes=(), extras={}),
     )
+    return trimmed, rows

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rlassay.curation.cleaning import Cleaned, clean
+from rlassay.curation.cleaning import Cleaned, clean, rows_of
 from rlassay.curation.diversity import visited_cells
 from rlassay.curation.ranking import parse_terms
 from rlassay.curation.result import Curation, with_provenance
@@ -62,6 +61,7 @@ def apply_rule(
             "no rule is given", allowed="keep, top_k, min_score, only, dedupe, trim_idle"
         )
     _refuse_other_table(table, data)
+    _refuse_missing(rule.only, data.episode_count)
     cleaned = clean(data, rule)
     choice = _choose(cleaned, rule, table, seed, scoring or {})
     kept = cleaned.episodes[choice.kept]
@@ -73,12 +73,13 @@ def apply_rule(
         kept=kept,
         dropped=np.setdiff1d(np.arange(data.episode_count), kept),
         data=cleaned.data if everything else cleaned.data.select(choice.kept),
+        rows=cleaned.rows[rows_of(cleaned.data, choice.kept)],
         repeated=cleaned.repeated,
         idle_rows=cleaned.idle_rows,
         tied_at_cut=choice.tied_at_cut,
         unscored=choice.unscored,
     )
-    return replace(curation, data=with_provenance(curation.data, curation))
+    return with_provenance(curation, data)
 
 
 def _choose(
@@ -106,4 +107,13 @@ def _refuse_other_table(table: EpisodeTable | None, data: Dataset) -> None:
             "the table belongs to other data",
             allowed=f"{data.episode_count:,} episodes",
             got=f"{len(table):,}",
+        )
+
+
+def _refuse_missing(only: Sequence[int] | None, total: int) -> None:
+    if only is not None and (len(only) == 0 or min(only) < 0 or max(only) >= total):
+        raise SettingsError(
+            "the list names episodes that do not exist",
+            allowed=f"0 to {total - 1:,}",
+            got=f"{min(only)} to {max(only)}" if len(only) else "none",
         )

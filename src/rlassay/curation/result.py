@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ class Curation:
     kept: np.ndarray  # episode numbers in the source
     dropped: np.ndarray
     data: Dataset  # what stayed
+    rows: np.ndarray  # its rows in the source
     repeated: int = 0  # episodes dropped as repetitions
     idle_rows: int = 0  # rows cut at the ends of episodes
     tied_at_cut: int = 0  # dropped episodes whose score equals that of the worst kept one
     unscored: int = 0  # episodes without a score, which rank last
-    score_settings: Mapping[str, Any] = field(default_factory=dict)
 
     def provenance(self) -> dict[str, Any]:
         """What is written into the curated dataset: enough to make it again from the source."""
@@ -86,14 +86,22 @@ class Curation:
         )
 
 
-def with_provenance(data: Dataset, curation: Curation) -> Dataset:
-    """The same columns with the curation in the metadata; an earlier curation stays inside it."""
+def with_provenance(curation: Curation, source: Dataset) -> Curation:
+    """The curation written into the metadata of its data, and the source's further arrays cut to the same rows.
+
+    An earlier curation of the source stays inside the record.
+    """
     record = curation.provenance()
-    earlier = data.origin.metadata.get(PROVENANCE)
-    if earlier is not None:
+    if earlier := source.origin.metadata.get(PROVENANCE):
         record["earlier"] = earlier
-    metadata = {**data.origin.metadata, PROVENANCE: record}
-    return Dataset(data._columns, data.episode_starts, replace(data.origin, metadata=metadata))
+    extras = {
+        name: array[curation.rows] if np.shape(array)[:1] == (len(source),) else array
+        for name, array in source.origin.extras.items()
+    }
+    metadata = {**source.origin.metadata, PROVENANCE: record}
+    origin = replace(curation.data.origin, metadata=metadata, extras=extras)
+    data = Dataset(curation.data._columns, curation.data.episode_starts, origin)
+    return replace(curation, data=data)
 
 
 def provenance_text(curation: Curation) -> str:

@@ -1,0 +1,162 @@
+"""A curation from file to file: read, choose, weigh, write, and tell what it did."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rlassay.curation import output
+from rlassay.curation.effect import compared, counted
+from rlassay.curation.facade import apply_rule
+from rlassay.curation.result import Curation, provenance_text
+from rlassay.curation.rule import Rule
+from rlassay.curation.weights import TEMPERATURES, Weights, weigh, write_weights
+from rlassay.dataset import Dataset
+from rlassay.errors import DatasetError, SettingsError
+
+WORTH = {"advantage": "advantage", "value-gap": "value_gap"}  # kind of weights -> score of a row
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `rlassay curate` was asked for."""
+
+    source: str
+    rule: Rule
+    out: Path | None = None
+    to: str | None = None  # format to write; None: the source's own, or told by OUT's name
+    mask: str | None = None  # robomimic: write the choice as this filter key
+    mask_in_place: bool = False  # robomimic: into the source itself, after a backup
+    force: bool = False  # replace OUT
+    dry_run: bool = False  # score before and after, write nothing
+    weights: Path | None = None  # file of weights to write
+    weight_by: str = "advantage"
+    temperature: float | None = None
+    seed: int = 0
+    read: Mapping[str, Any] = field(default_factory=dict)  # options of `load`
+    scoring: Mapping[str, Any] = field(default_factory=dict)  # options of `episode_scores`
+
+
+def curate_file(request: Request) -> dict[str, Any]:
+    """Do it, and return the JSON of `rlassay.curation/1`. Whatever can be refused is refused before scoring."""
+    from rlassay.io import load
+
+    _check_weights(request)
+    data = load(request.source, extras=True, **request.read)
+    source = Path(data.origin.source)
+    target = None
+    if not request.dry_run and (not request.rule.empty or request.out is not None):
+        target = _planned(request, data, source)
+    curation = _curation(request, data)
+    weights = _weights(request, curation.data)
+    after = curation.data if len(curation.dropped) or curation.idle_rows else data
+    effect = _effect(request, data, after)
+    more: dict[str, Any] = {
+        "dry_run": request.dry_run,
+        **_command(data, source, request, target, curation),
+    }
+    if target is not None:
+        lost = output.write(curation.data, curation.kept, source, target, provenance_text(curation))
+        more["lost"] = [note.message for note in lost]
+    if weights is not None and request.weights is not None:
+        if not request.dry_run:
+            write_weights(request.weights, weights)
+        more["weights"] = _told(request.weights, weights)
+    out = None if target is None or target.kind == "command" else str(target.path)
+    return curation.to_dict(*effect, out, **more)
+
+
+def _check_weights(request: Request) -> None:
+    if request.weights is None:
+        return
+    if request.weight_by not in TEMPERATURES:
+        raise SettingsError(
+            "unknown kind of weights", allowed=list(TEMPERATURES), got=request.weight_by
+        )
+    if request.weights.suffix != ".npz":
+        raise SettingsError("weights are written as .npz", got=request.weights)
+    if request.weights.exists() and not request.force and not request.dry_run:
+        raise DatasetError(
+            f"{request.weights} exists", remedy="name another place, or replace it with --force"
+        )
+
+
+def _planned(request: Request, data: Dataset, source: Path) -> output.Target:
+    target = output.plan(
+        data, source, request.out, format=request.to, mask=request.mask,
+        in_place=request.mask_in_place, force=request.force,
+    )  # fmt: skip
+    if request.rule.trim_idle and target.kind != "dataset":
+        raise SettingsError(
+            "trimmed episodes need a dataset to be written to",
+            allowed="--to d4rl, minari or npz",
+            got=f"a {target.kind}",
+        )
+    return target
+
+
+def _curation(request: Request, data: Dataset) -> Curation:
+    """Without a rule everything stays: `--weights` alone is a legitimate wish."""
+    rule = request.rule
+    if rule.empty and request.weights is not None and request.out is None:
+        rule = Rule(keep=1.0)
+    return apply_rule(data, rule, seed=request.seed, scoring=dict(request.scoring))
+
+
+def _weights(request: Request, data: Dataset) -> Weights | None:
+    if request.weights is None:
+        return None
+    worth = None
+    if request.weight_by in WORTH:
+        from rlassay.episodes import transition_scores
+
+        name = WORTH[request.weight_by]
+        worth = transition_scores(data, scores=[name], seed=request.seed, **request.scoring)[name]
+    return weigh(data, request.weight_by, worth, request.temperature)
+
+
+def _effect(request: Request, before: Dataset, after: Dataset) -> tuple[dict, dict]:
+    if not request.dry_run:
+        return counted(before), counted(after)
+    return compared(before, after, seed=request.seed, **request.scoring)
+
+
+def _command(
+    data: Dataset, source: Path, request: Request, target: output.Target | None, curation: Curation
+) -> dict[str, str]:
+    """For LeRobot a command that deletes what was not chosen."""
+    plain = not request.rule.trim_idle and len(curation.dropped) > 0
+    if data.origin.format != "lerobot" or not plain or (target and target.kind == "dataset"):
+        return {}
+    named = output.lerobot_episodes(data, source)[curation.dropped]
+    out = target.path if target and target.kind == "command" and request.out else None
+    return {"delete_command": output.lerobot_delete_command(source, out, named)}
+
+
+def _told(path: Path, weights: Weights) -> dict[str, Any]:
+    return {
+        "file": str(path),
+        "kind": weights.kind,
+        "temperature": weights.temperature,
+        "effective_share": weights.effective_share,
+    }
+
+
+def read_episode_list(path: Path) -> tuple[int, ...]:
+    """Episode numbers from a CSV with a column `episode`, or from a text file with one number a line."""
+    try:
+        with open(path, newline="") as file:
+            rows = list(csv.reader(file))
+        column = rows[0].index("episode") if rows and "episode" in rows[0] else None
+        values = rows[1:] if column is not None else rows
+        return tuple(
+            int(float(row[column or 0])) for row in values if row and row[column or 0].strip()
+        )
+    except (OSError, UnicodeDecodeError, ValueError, IndexError) as error:
+        raise DatasetError(
+            f"{path} is not a list of episodes ({error})",
+            allowed="a CSV with a column `episode`, or one number a line",
+        ) from None
