@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from rlassay.dataset import Dataset, Note
-from rlassay.engine.files import replacing, write_atomically
+from rlassay.engine.files import replacing, reserve, write_atomically
 from rlassay.errors import DatasetError, SettingsError
 
 LIST_ENDINGS = (".csv", ".txt")
@@ -143,6 +143,7 @@ def _write_mask(source: Path, target: Target, demos: list[str], provenance: str)
         with replacing(target.backup) as temporary:
             shutil.copyfile(source, temporary)
     with replacing(target.path) as temporary:
+        reserve(temporary, source.stat().st_size + 65_536 + 64 * len(demos))
         shutil.copyfile(source, temporary)
         _add_mask(temporary, str(target.mask), demos, provenance)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -72,6 +73,19 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def reserve(path: Path, size: int) -> None:
+    """Raise OSError when `size` bytes do not fit at `path`, which is left empty.
+
+    For libraries that crash when the disk fills up while they write, as libhdf5 does.
+    """
+    with open(path, "wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, max(size, 1))
+        elif shutil.disk_usage(path.parent).free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        file.truncate(0)
 
 
 def _flush(path: Path) -> None:

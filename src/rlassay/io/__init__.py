@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rlassay.dataset import Dataset, Note
-from rlassay.engine.files import replacing, replacing_folder
+from rlassay.dataset import COLUMNS, Dataset, Note
+from rlassay.engine.files import replacing, replacing_folder, reserve
 from rlassay.errors import DatasetError
 from rlassay.io.guards import refusing
 from rlassay.io.options import ReadOptions
@@ -76,6 +76,7 @@ def save(
     from rlassay.io import d4rl, npz
 
     with replacing(target) as temporary:
+        reserve(temporary, _size_on_disk(data))
         return tuple((d4rl if chosen == "d4rl" else npz).write(data, temporary))
 
 
@@ -202,4 +203,17 @@ def _save_minari(data: Dataset, path: Path, data_format: str) -> list[Note]:
     if occupied and (path.is_symlink() or minari_format.data_folder(path) is None):
         raise DatasetError(f"{path} exists and is no Minari dataset", remedy="name another place")
     with replacing_folder(path) as temporary:
+        reserve(temporary / "space", _size_on_disk(data, per_episode=8_192))
+        (temporary / "space").unlink()
         return minari_write.write(data, temporary, name, data_format)
+
+
+def _size_on_disk(data: Dataset, per_episode: int = 0) -> int:
+    """An upper bound: everything uncompressed, with the containers' own records."""
+    columns = [getattr(data, name) for name in COLUMNS]
+    arrays = [*(column for column in columns if column is not None), *data.origin.extras.values()]
+    return (
+        int(1.05 * sum(array.nbytes for array in arrays))
+        + 65_536
+        + per_episode * data.episode_count
+    )
