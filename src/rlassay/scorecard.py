@@ -13,6 +13,7 @@ from rlassay.errors import DatasetError, SettingsError
 
 SCHEMA = "rlassay.scorecard/1"
 SCHEMA_OF_SEVERAL = "rlassay.scorecards/1"
+SCHEMA_OF_COMPARISON = "rlassay.comparison/1"
 
 
 @dataclass(frozen=True)
@@ -111,11 +112,42 @@ class Scorecard(Mapping[str, Score]):
             scores = {name: _score(value) for name, value in card["scores"].items()}
             warnings = tuple(Warning(**warning) for warning in card["warnings"])
             rest = {name: card[name] for name in _PLAIN_FIELDS}
-        except (KeyError, TypeError, AttributeError) as error:
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise DatasetError(
                 f"the scorecard is damaged ({error})", remedy="score the dataset again"
             ) from None
         return cls(scores=scores, warnings=warnings, **rest)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The place of one dataset by one score; `tied_with` names those it cannot be told apart from."""
+
+    source: str
+    rank: int
+    value: float
+    interval: tuple[float, float] | None
+    tied_with: list[str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cards of one task and their order by every score, best first."""
+
+    cards: tuple[Scorecard, ...]
+    ranking: Mapping[str, list[Rank]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The comparison as JSON values, schema `rlassay.comparison/1`."""
+        ranking = {name: [asdict(rank) for rank in ranks] for name, ranks in self.ranking.items()}
+        return {
+            "schema": SCHEMA_OF_COMPARISON,
+            "cards": [card.to_dict() for card in self.cards],
+            "ranking": json_values(ranking),
+        }
+
+    def to_json(self, indent: int | None = 1) -> str:
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
 
 _PLAIN_FIELDS = (
@@ -140,7 +172,7 @@ def read_cards(path: Path) -> list[Scorecard]:
         ) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} holds no scorecard", remedy="name a file written by --json")
-    if content.get("schema") in (SCHEMA_OF_SEVERAL, "rlassay.comparison/1"):
+    if content.get("schema") in (SCHEMA_OF_SEVERAL, SCHEMA_OF_COMPARISON):
         return [Scorecard.from_dict(card) for card in content.get("cards", [])]
     return [Scorecard.from_dict(content)]
 
