@@ -90,7 +90,9 @@ def _scores(card: Scorecard) -> Any:
             _score_panel(axis, names[place], card)
         else:
             axis.set_visible(False)
-    figure.suptitle(f"{words.short_name(card.dataset)}: scores with 95 % intervals", fontsize=10)
+    handles = {line.get_label(): line for axis in axes.flat for line in axis.lines}
+    figure.legend(handles.values(), handles, loc="outside lower right", ncols=3, fontsize=8)
+    figure.suptitle(words.short_name(card.dataset), fontsize=10)
     return figure
 
 

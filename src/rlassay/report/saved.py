@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.errors import DatasetError
-from rlassay.scorecard import Scorecard, read_cards
+from rlassay.scorecard import Score, Scorecard, read_cards
 
 COMPARISON = "rlassay.comparison/1"
 SECTIONS = ("dataset", "settings", "diagnosis", "series", "inspection", "software", "seconds")
@@ -38,14 +38,25 @@ def _check(card: Scorecard, path: Path) -> None:
         if not isinstance(getattr(card, name), Mapping):
             raise _damaged(path, name)
     for name, score in card.items():
-        if not _is_number(score.value) or score.direction not in ("higher", "lower"):
+        if not _is_score(score):
             raise _damaged(path, f"scores.{name}")
     for name in DRAWN:
         if not _are_columns(card.series.get(name)):
             raise _damaged(path, f"series.{name}")
-    for name, histogram in (card.series.get("histograms") or {}).items():
-        if not _are_columns(histogram):
-            raise _damaged(path, f"series.histograms.{name}")
+    histograms = card.series.get("histograms") or {}
+    if not isinstance(histograms, Mapping) or not all(map(_are_columns, histograms.values())):
+        raise _damaged(path, "series.histograms")
+    checks = card.inspection.get("checks") or []
+    if not isinstance(checks, list) or not all(isinstance(check, Mapping) for check in checks):
+        raise _damaged(path, "inspection.checks")
+
+
+def _is_score(score: Score) -> bool:
+    numbers = [score.value, score.n, *score.per_seed, *(score.interval or ())]
+    if score.relative is not None:
+        numbers.append(score.relative)
+    known = score.direction in ("higher", "lower") and score.converged in (True, False, None)
+    return known and all(map(_is_number, numbers))
 
 
 def _are_columns(part: Any) -> bool:

@@ -57,15 +57,18 @@ rlassay.startTheme = function () {
 /** Printing does not wait for charts to be painted again, so paper gets still copies in light colours. */
 rlassay.startPrinting = function () {
   addEventListener("beforeprint", rlassay.copyToPaper);
-  matchMedia("print").addEventListener("change", ({ matches }) => matches && rlassay.copyToPaper());
+  addEventListener("afterprint", rlassay.clearPaper);
+  matchMedia("print").addEventListener("change", ({ matches }) => (matches ? rlassay.copyToPaper() : rlassay.clearPaper()));
 };
 
+rlassay.clearPaper = () => document.querySelectorAll(".paper").forEach((copy) => copy.remove());
+
 rlassay.copyToPaper = function () {
+  if (document.querySelector(".paper")) return; // both events of one printing arrive
   document.documentElement.dataset.theme = "light";
   rlassay.repaint();
   for (const [element, { view }] of rlassay.figures) {
     if (!view) continue;
-    element.querySelector(".paper")?.remove();
     const { canvas } = view.export("png", true);
     canvas.className = "paper";
     element.append(canvas);
