@@ -1,1 +1,63 @@
+"""How good is this offline-RL dataset, before anyone trains on it?
+
+    import rlassay
+    card = rlassay.score("data.hdf5")
+
+The verbs below are resolved when first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rlassay.assay import assess as assess
+    from rlassay.assay import compare as compare
+    from rlassay.assay import score as score
+    from rlassay.dataset import Dataset as Dataset
+    from rlassay.io import load as load
+    from rlassay.io import save as save
+    from rlassay.scorecard import Comparison as Comparison
+    from rlassay.scorecard import Scorecard as Scorecard
+    from rlassay.scores import register_score as register_score
+    from rlassay.transport import register_cost as register_cost
+
 __version__ = "0.1.0"
+
+# public name: (module, name there)
+_PUBLIC = {
+    "load": ("rlassay.io", "load"),
+    "save": ("rlassay.io", "save"),
+    "Dataset": ("rlassay.dataset", "Dataset"),
+    "inspect_dataset": ("rlassay.inspect", "inspect_source"),
+    "score": ("rlassay.assay", "score"),
+    "compare": ("rlassay.assay", "compare"),
+    "assess": ("rlassay.assay", "assess"),
+    "Scorecard": ("rlassay.scorecard", "Scorecard"),
+    "Comparison": ("rlassay.scorecard", "Comparison"),
+    "register_score": ("rlassay.scores", "register_score"),
+    "register_cost": ("rlassay.transport", "register_cost"),
+    "episode_scores": ("rlassay.episodes", "episode_scores"),
+    "curate": ("rlassay.curate", "curate"),
+    "train_agent": ("rlassay.agents", "train_agent"),
+    "register_agent": ("rlassay.agents", "register_agent"),
+    "oracle": ("rlassay.oracle", "oracle"),
+    "collect": ("rlassay.collect", "collect"),
+    "RlassayError": ("rlassay.errors", "RlassayError"),
+}
+
+__all__ = ["__version__", *_PUBLIC]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'rlassay' has no attribute {name!r}")
+    module, attribute = _PUBLIC[name]
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PUBLIC})

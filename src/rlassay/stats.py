@@ -106,7 +106,7 @@ def interval(
     doubt = episode_variance**2 / (groups - 1) + (
         seed_variance**2 / (seeds - 1) if seeds > 1 else 0
     )
-    half = float(stdtrit(total**2 / doubt, 0.5 + level / 2)) * np.sqrt(total)
+    half = float(stdtrit(total**2 / doubt, 0.5 + level / 2) * np.sqrt(total))
     return value - half, value + half
 
 
@@ -134,9 +134,7 @@ def correlation_interval(
     """Correlation with a percentile interval over resampled entries, within `strata` (environments) if given."""
     x, y = np.asarray(x, float), np.asarray(y, float)
     drawn = resampled_indices(len(x), strata, replicates, seed)
-    return estimate(
-        correlation(x, y, kind), correlations(x[drawn], y[drawn], kind), len(x), level
-    )
+    return estimate(correlation(x, y, kind), correlations(x[drawn], y[drawn], kind), len(x), level)
 
 
 def correlation_difference(
@@ -146,9 +144,7 @@ def correlation_difference(
     """How much better `first` correlates with y than `second` does, paired: both see the same resamples."""
     first, second, y = (np.asarray(values, float) for values in (first, second, y))
     drawn = resampled_indices(len(y), strata, replicates, seed)
-    gain = correlations(first[drawn], y[drawn], kind) - correlations(
-        second[drawn], y[drawn], kind
-    )
+    gain = correlations(first[drawn], y[drawn], kind) - correlations(second[drawn], y[drawn], kind)
     value = correlation(first, y, kind) - correlation(second, y, kind)
     return estimate(value, gain, len(y), level)
 

@@ -87,7 +87,7 @@ def diagnose(
 def _held_out(critic: Critic, seed: int, held: Columns) -> dict[str, Any]:
     calibration = calibrate(critic, seed, held)
     residual = bellman_residual(critic, seed, held)
-    found = {"held_out_episodes": 0, "held_out_rows": len(calibration.predicted)}
+    found: dict[str, Any] = {"held_out_episodes": 0, "held_out_rows": len(calibration.predicted)}
     if len(residual):
         found["bellman_residual"] = float(residual.mean())
         found["bellman_residual_rms"] = float(np.sqrt((residual**2).mean()))

@@ -72,25 +72,25 @@ def _optimiser(learning_rate: float, steps: int | None) -> optax.GradientTransfo
 def _make_step(settings: CriticSettings, observation_dim: int) -> train.Step:
     optimiser = _optimiser(settings.learning_rate, settings.steps if settings.decay else None)
 
-    def target(state, data, rows):
+    def target(state: Any, data: Any, rows: jax.Array) -> jax.Array:
         if settings.method == "lambda":
             return state["returns"][rows]
         following = nets.mlp(state.get("target", state["online"]["q"]), data["following"][rows])
         return data["rewards"][rows] + settings.discount * data["continues"][rows] * following[:, 0]
 
-    def loss(online, inputs, wanted):
+    def loss(online: Any, inputs: jax.Array, wanted: jax.Array):
         q = nets.mlp(online["q"], inputs)[:, 0]
         v = nets.mlp(online["v"], inputs[:, :observation_dim])[:, 0]
         q_loss = jnp.mean((q - wanted) ** 2)
         return q_loss + jnp.mean((v - jax.lax.stop_gradient(q)) ** 2), q_loss
 
-    def step(state, data, drawn):
+    def step(state: Any, data: Any, drawn: train.Inputs):
         wanted = jax.lax.stop_gradient(target(state, data, drawn.rows))
         gradient, q_loss = jax.grad(loss, has_aux=True)(
             state["online"], data["inputs"][drawn.rows], wanted
         )
         updates, optimiser_state = optimiser.update(gradient, state["optimiser"])
-        online = optax.apply_updates(state["online"], updates)
+        online: Any = optax.apply_updates(state["online"], updates)
         moved = {**state, "online": online, "optimiser": optimiser_state}
         if "target" in state:
             moved["target"] = nets.polyak(state["target"], online["q"], settings.target_rate)
@@ -211,6 +211,28 @@ class _Fitting:
         return Critic(
             self.settings, self.seeds, self.scaling, parameters, self.centre, self.spread, self.curve
         )  # fmt: skip
+
+
+def q_parameters(critic: Critic) -> dict[str, Any]:
+    """What `q_apply` reads, every leaf with a leading axis over seeds."""
+    half = (critic.scaling.high - critic.scaling.low) / 2
+    constants = {
+        "centre": critic.centre,
+        "spread": critic.spread,
+        "action_centre": (critic.scaling.high + critic.scaling.low) / 2,
+        "action_half": np.where(half > 0, half, 1.0),
+    }
+    members = [
+        {"layers": layers["q"], **{k: np.asarray(v, np.float32) for k, v in constants.items()}}
+        for layers in critic.parameters
+    ]
+    return jax.tree.map(lambda *leaves: jnp.asarray(np.stack(leaves)), *members)
+
+
+def q_apply(params: Any, states: jax.Array, actions: jax.Array) -> jax.Array:
+    """Q in JAX, float32, for scaled states and actions in their own units."""
+    scaled = (actions - params["action_centre"]) / params["action_half"]
+    return params["centre"] + params["spread"] * nets.scalar(params["layers"], states, scaled)
 
 
 def _returns(critic: Critic, seed: int, columns: Columns) -> np.ndarray:

@@ -48,10 +48,24 @@ def split_episodes(
     return _training(data, order[held:], rows, rng), _held_out(data, order[:held])
 
 
+def split_rows(
+    data: Dataset, rows: int, holdout: float, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Row numbers to train on and to hold out: apart by episodes, or the last part of each when episodes are few."""
+    training, held = split_episodes(data, rows, holdout, seed)
+    if len(held):
+        return training.rows, held.rows
+    position = np.arange(len(data)) - data.episode_starts[data.episode_index]
+    late = position >= np.ceil((1 - holdout) * data.episode_lengths)[data.episode_index]
+    if not late.any():  # one-step episodes, too few to part
+        return training.rows, training.rows
+    return np.flatnonzero(~late)[:rows], np.flatnonzero(late)[:MOST_HELD_OUT_ROWS]
+
+
 def held_out_count(episodes: int, holdout: float) -> int:
-    """The share asked for, raised to 20 episodes where that leaves two thirds for training."""
+    """The share asked for, raised to 20 episodes where that leaves as many for training."""
     wanted = int(holdout * episodes)
-    if holdout > 0 and episodes >= 3 * FEWEST_HELD_OUT:
+    if holdout > 0 and episodes >= 2 * FEWEST_HELD_OUT:
         wanted = max(wanted, FEWEST_HELD_OUT)
     return wanted
 

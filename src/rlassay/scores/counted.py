@@ -1,0 +1,124 @@
+"""Scores that are counted, not learned: rewards, returns, coverage. They read the whole file and nothing else."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from rlassay.scores.registry import SCORES, ScoreSpec
+from rlassay.stats import top_mean, weighted_mean
+
+
+def reward(rewards):
+    """Mean of r over all transitions."""
+    return rewards
+
+
+def episode_return(episode_returns):
+    """Mean of G over all episodes."""
+    return episode_returns
+
+
+def trajectory_quality(episode_returns, reference):
+    """(mean G - low) / (high - low)."""
+    low, high = reference
+    return (episode_returns - low) / (high - low)
+
+
+def relative_improvement(returns: np.ndarray, weights: np.ndarray) -> float:
+    """(max G - mean G) / (mean G - min G): returns are shifted so that the lowest is 0; 0 when all are equal."""
+    present = returns[weights > 0]
+    mean, low, high = weighted_mean(returns, weights), present.min(), present.max()
+    return float((high - mean) / (mean - low)) if mean > low else 0.0
+
+
+def positive_variance(returns: np.ndarray, weights: np.ndarray) -> float:
+    """Mean of max(G - mean G, 0)^2."""
+    above = np.maximum(returns - weighted_mean(returns, weights), 0.0)
+    return weighted_mean(above**2, weights)
+
+
+def coverage(cells):
+    """Distinct state-action cells over distinct transitions."""
+    occupied, distinct = cells
+    return occupied / distinct
+
+
+_returns = functools.partial(ScoreSpec, episode_return, needs=("episode_returns",), per="episode")
+
+SCORES |= {
+    "reward": ScoreSpec(
+        reward, "higher", "reward", ("rewards",), "mean reward of a transition", per="transition"
+    ),
+    "return": _returns(
+        "higher", "return", description="mean return of an episode", relative="return"
+    ),
+    "return_top10": _returns(
+        "higher",
+        "return",
+        description="mean return of the best tenth of the episodes",
+        statistic=top_mean,
+        relative="return",
+    ),
+    "tq": ScoreSpec(
+        trajectory_quality,
+        "higher",
+        "share of the reference range",
+        ("episode_returns", "reference"),
+        "mean return between the reference returns of a random and an expert policy",
+        per="episode",
+    ),
+    "eri": _returns(
+        "higher",
+        "ratio",
+        description="how far the best return lies above the mean, relative to how far the mean lies above the worst",
+        statistic=relative_improvement,
+    ),
+    "rpsv": _returns(
+        "higher",
+        "return^2",
+        description="positive-sided variance of the returns: mean squared excess over the mean",
+        statistic=positive_variance,
+    ),
+    "saco": ScoreSpec(
+        coverage,
+        "higher",
+        "share of distinct transitions",
+        ("cells",),
+        "state-action coverage: distinct cells of a grid over distinct transitions",
+        per="dataset",
+    ),
+}
+
+
+# -- cells --------------------------------------------------------------------------------------------------------
+
+
+def count_cells(
+    observations: np.ndarray, actions: np.ndarray, low: np.ndarray, high: np.ndarray, bins: int
+) -> tuple[int, int]:
+    """Distinct cells of a grid with `bins` a dimension between low and high, and distinct transitions.
+
+    Each row becomes one 64-bit hash, so that memory and time stay linear; two rows of a million collide with a
+    probability below 1e-7.
+    """
+    multipliers = np.random.default_rng(20_231).integers(1, 2**63, 2 * len(low), dtype=np.uint64)
+    multipliers |= np.uint64(1)
+    cells = np.zeros(len(observations), np.uint64)
+    exact = np.zeros(len(observations), np.uint64)
+    columns = [*observations.T, *actions.T]
+    with np.errstate(over="ignore"):
+        for k, column in enumerate(columns):
+            width = (high[k] - low[k]) or 1.0
+            place = np.clip((column.astype(np.float64) - low[k]) / width * bins, 0, bins - 1)
+            cells = _mixed(cells + place.astype(np.uint64) * multipliers[2 * k])
+            bits = (column.astype(np.float64) + 0.0).view(np.uint64)
+            exact = _mixed(exact + bits * multipliers[2 * k + 1])
+    return len(np.unique(cells)), len(np.unique(exact))
+
+
+def _mixed(values: np.ndarray) -> np.ndarray:
+    """Spread every bit over the word, so that sums of products do not collide."""
+    values = (values ^ (values >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    return values ^ (values >> np.uint64(29))
