@@ -82,14 +82,15 @@ def scalar(params: Params, *inputs: jax.Array) -> jax.Array:
 
 def scalar_per_state(params: Params, observations: jax.Array, actions: jax.Array) -> jax.Array:
     """`scalar` for K actions (K, batch, dim) at each state (batch, dim): the first layer sees a state only once."""
+    if params[0]["w"].ndim == 3:  # with many rows one product a member is faster than one batched product
+        members = [jax.tree.map(lambda leaf, i=i: leaf[i], params) for i in range(len(params[0]["w"]))]
+        return jnp.stack([scalar_per_state(member, observations, actions) for member in members])
     first, dim = params[0], observations.shape[-1]
-    states = _affine({"w": first["w"][..., :dim, :], "b": first["b"]}, observations)
-    moves = actions @ first["w"][..., None, dim:, :]  # (..., K, batch, units)
-    x = jax.nn.relu(_normalise(first, states[..., None, :, :] + moves))
-    flat = x.reshape(*x.shape[:-3], -1, x.shape[-1])
-    for layer in params[1:-1]:
-        flat = jax.nn.relu(_normalise(layer, _affine(layer, flat)))
-    return _affine(params[-1], flat)[..., 0].reshape(x.shape[:-1])
+    states = _affine({"w": first["w"][:dim], "b": first["b"]}, observations)
+    moves = actions.reshape(-1, actions.shape[-1]) @ first["w"][dim:]
+    x = states + moves.reshape(*actions.shape[:-1], -1)
+    x = jax.nn.relu(_normalise(first, x)).reshape(-1, x.shape[-1])
+    return mlp(params[1:], x)[..., 0].reshape(actions.shape[:-1])
 
 
 def _affine(layer, x):

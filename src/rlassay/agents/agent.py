@@ -87,7 +87,9 @@ _AT_LEAST_ONE = {"updates", "batch_size", "width", "depth", "eval_every", "eval_
 _FRACTIONS = {"discount", "target_rate", "expectile", "critic_share", "cloning_share"}
 
 
-def hidden(settings: TrainSettings, inputs: int, outputs: int, depth: int | None = None) -> list[int]:
+def hidden(
+    settings: TrainSettings, inputs: int, outputs: int, depth: int | None = None
+) -> list[int]:
     """Layer sizes of a network with the settings' width and depth."""
     return [inputs, *[settings.width] * (depth or settings.depth), outputs]
 

@@ -84,7 +84,9 @@ def make_columns(
     states = [
         (s[rows] - frame.mean) / frame.scale for s in (data.observations, data.next_observations)
     ]
-    rewards = np.zeros(len(rows)) if data.rewards is None else data.rewards[rows] * frame.reward_scale
+    rewards = (
+        np.zeros(len(rows)) if data.rewards is None else data.rewards[rows] * frame.reward_scale
+    )
     known = (data.next_action_valid | data.terminals)[rows]
     flat = [rewards, ~data.terminals[rows], known]
     packed = np.concatenate(
@@ -123,9 +125,9 @@ def _frame(data: Dataset, settings: TrainSettings, low: np.ndarray, high: np.nda
     if settings.normalise_observations:
         mean, deviation = data.observation_statistics
         scale = deviation + DEVIATION_FLOOR
+    mean, scale, low, high = (np.asarray(value, np.float32) for value in (mean, scale, low, high))
     return Frame(
-        *(np.asarray(value, np.float32) for value in (mean, scale, low, high)),
-        reward_scale(data, getattr(settings, "reward_scaling", "none")),
+        mean, scale, low, high, reward_scale(data, getattr(settings, "reward_scaling", "none"))
     )
 
 

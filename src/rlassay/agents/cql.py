@@ -99,7 +99,9 @@ def make(settings: CQLSettings, shapes: Shapes) -> Agent:
 
     def critic_loss(critic, batch, target, actions, log_density):
         every = jnp.concatenate([batch.actions[None], actions])
-        values = nets.scalar_per_state(critic, batch.observations, every)  # (2, 1 + 3 samples, batch)
+        values = nets.scalar_per_state(
+            critic, batch.observations, every
+        )  # (2, 1 + 3 samples, batch)
         data_values = values[:, 0]
         gap = losses.conservative_gap(
             values[:, 1:] - log_density, data_values, settings.conservative_temperature
@@ -108,8 +110,8 @@ def make(settings: CQLSettings, shapes: Shapes) -> Agent:
         return error + settings.conservative_weight * gap, (error, gap)
 
     def target_value(state: CQLState, batch, next_policy, key) -> jax.Array:
-        noise = jax.random.normal(key, next_policy[0].shape)
-        following, _ = losses.tanh_gaussian(*next_policy, noise)
+        mean, log_std = next_policy
+        following, _ = losses.tanh_gaussian(mean, log_std, jax.random.normal(key, mean.shape))
         values = nets.scalar(state.critic_target, batch.next_observations, following).min(axis=0)
         return losses.td_target(batch.rewards, batch.not_terminal, settings.discount, values)
 

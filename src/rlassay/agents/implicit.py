@@ -60,7 +60,11 @@ def make_implicit(
         value = nets.init_mlp(rng, sizes, orthogonal=True, layer_norm=value_layer_norm)
         sizes = hidden(settings, sum(shapes), 1)
         critic = nets.init_mlp(rng, sizes, orthogonal=True, ensemble=2)
-        learners = (new_learner(actor_adam, actor), new_learner(adam, value), new_learner(adam, critic))
+        learners = (
+            new_learner(actor_adam, actor),
+            new_learner(adam, value),
+            new_learner(adam, critic),
+        )
         return ImplicitState(*learners, jax.tree.map(jnp.array, critic), regulariser.init(rng))
 
     def prepare(state: ImplicitState, columns, seed: int) -> ImplicitState:

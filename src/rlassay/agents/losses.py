@@ -31,7 +31,9 @@ def expectile_loss(difference: jax.Array, expectile: float) -> jax.Array:
     return (jnp.where(difference < 0, 1 - expectile, expectile) * difference**2).mean()
 
 
-def gumbel_loss(difference: jax.Array, temperature: float, clip: float) -> tuple[jax.Array, jax.Array]:
+def gumbel_loss(
+    difference: jax.Array, temperature: float, clip: float
+) -> tuple[jax.Array, jax.Array]:
     """Gumbel regression of XQL, e^z - z - 1 with z = u / temperature, and the share of clipped z.
 
     Divided by e^m, m the batch's largest z (at least -1), as the official code does for stability.
@@ -59,7 +61,9 @@ def gaussian_log_prob(mean: jax.Array, log_std: jax.Array, actions: jax.Array) -
     return (-0.5 * z**2 - log_std - 0.5 * LOG_TWO_PI).sum(axis=-1)
 
 
-def tanh_gaussian(mean: jax.Array, log_std: jax.Array, noise: jax.Array) -> tuple[jax.Array, jax.Array]:
+def tanh_gaussian(
+    mean: jax.Array, log_std: jax.Array, noise: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     """A sample of tanh(normal) with its log-density, from the pre-tanh value (no atanh at the border)."""
     raw = mean + jnp.exp(log_std) * noise
     normal = (-0.5 * noise**2 - log_std - 0.5 * LOG_TWO_PI).sum(axis=-1)

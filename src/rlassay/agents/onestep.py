@@ -38,7 +38,9 @@ class OnestepSettings(ValueSettings):
     batch_size: int = 512
     learning_rate: float = 1e-4
     width: int = 1024
-    critic_share: float = 0.8  # of the updates, for the behaviour and its Q; the rest is the policy's
+    critic_share: float = (
+        0.8  # of the updates, for the behaviour and its Q; the rest is the policy's
+    )
     inverse_temperature: float = 1.0  # of the advantage weights
     weight_clip: float = 100.0
     action_samples: int = 10  # of the behaviour, for its state value
@@ -65,7 +67,9 @@ def make(settings: OnestepSettings, shapes: Shapes) -> Agent:
         critic = nets.init_mlp(rng, hidden(settings, sum(shapes), 1))
         copies = jax.tree.map(jnp.array, (actor, critic))
         learners = new_learner(adam, actor), new_learner(adam, critic)
-        return OnestepState(jnp.zeros((), jnp.int32), learners[0], copies[0], learners[1], copies[1])
+        return OnestepState(
+            jnp.zeros((), jnp.int32), learners[0], copies[0], learners[1], copies[1]
+        )
 
     def distribution(actor, observations) -> tuple[jax.Array, jax.Array]:
         mean, log_std = jnp.split(jnp.tanh(nets.mlp(actor, observations)), 2, axis=-1)

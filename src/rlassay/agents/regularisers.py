@@ -49,7 +49,9 @@ class Regulariser(NamedTuple):
     prepare: Callable[[Any, Columns, int], Any]
     term: Callable[[Any, Value, jax.Array, jax.Array, jax.Array], Any]
     weights: Callable[[Any, Value, jax.Array, jax.Array, jax.Array], Any]
-    update: Callable[[Any, Value, jax.Array, jax.Array, jax.Array], tuple[Any, dict[str, jax.Array]]]
+    update: Callable[
+        [Any, Value, jax.Array, jax.Array, jax.Array], tuple[Any, dict[str, jax.Array]]
+    ]
 
 
 class RegulariserState(NamedTuple):

@@ -48,9 +48,9 @@ def make(settings: TD3BCSettings, shapes: Shapes) -> Agent:
         rng = np.random.default_rng([seed, NETWORK_STREAM])
         actor = nets.init_mlp(rng, hidden(settings, *shapes))
         critic = nets.init_mlp(rng, hidden(settings, sum(shapes), 1), ensemble=2)
-        targets = jax.tree.map(jnp.array, (actor, critic))
+        actor_target, critic_target = jax.tree.map(jnp.array, (actor, critic))
         learners = new_learner(adam, actor), new_learner(adam, critic)
-        return TD3BCState(*learners, *targets, regulariser.init(rng))
+        return TD3BCState(*learners, actor_target, critic_target, regulariser.init(rng))
 
     def prepare(state: TD3BCState, columns, seed: int) -> TD3BCState:
         return state._replace(regulariser=regulariser.prepare(state.regulariser, columns, seed))

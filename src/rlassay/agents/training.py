@@ -1,0 +1,281 @@
+"""`train_agent`: one agent on one dataset, evaluated on the way, resumable at every evaluation.
+
+The folder of a run holds `run.json`, `log.csv`, `policy.safetensors` and `state.npz` (the checkpoint).
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from rlassay import train
+from rlassay.agents.agent import Shapes, TrainSettings
+from rlassay.agents.checkpoint import identity, load_checkpoint, save_checkpoint
+from rlassay.agents.columns import make_columns
+from rlassay.agents.registry import agent_kind
+from rlassay.agents.run import Evaluation, Run
+from rlassay.agents.trackers import open_trackers
+from rlassay.dataset import Dataset
+from rlassay.engine.files import write_atomically, write_json
+from rlassay.errors import DatasetError, SettingsError
+from rlassay.policy import Policy
+from rlassay.rollout import Evaluator, reset_seed
+from rlassay.settings import change, flatten
+
+LONGEST_CHUNK = 1_000  # steps run by one program; between chunks one may stop
+Report = Callable[[int, str], None]  # (updates done, news)
+
+
+def train_agent(
+    agent: str,
+    data: Dataset,
+    env_id: str | None = None,
+    *,
+    folder: str | Path,
+    settings: TrainSettings | Mapping[str, Any] | None = None,
+    seed: int = 0,
+    weights: np.ndarray | None = None,
+    track: Sequence[str] = (),
+    report: Report = lambda done, news: None,
+    command: str = "",
+) -> Run:
+    """Train `agent` and write the run into `folder`; a folder with the same run is continued, or read if complete.
+
+    `settings` is the agent's settings object or changes to its defaults. `weights` are sampling probabilities per
+    transition of the dataset. A run whose numbers stop being finite ends there, with its last finite policy, and says
+    so in `diverged_at`.
+    """
+    trainer = Trainer(agent, data, env_id, Path(folder), settings, seed, weights)
+    trainer.run.command = command
+    trackers = open_trackers(track, trainer.folder, trainer.description)
+    try:
+        return trainer.train(report, trackers)
+    finally:
+        trainer.evaluator.close()
+        for tracker in trackers:
+            tracker.close()
+
+
+def make_settings(agent: str, given: TrainSettings | Mapping[str, Any] | None) -> Any:
+    """The agent's settings: an object as it is, changes applied to the defaults, or the defaults."""
+    kind = agent_kind(agent)
+    if isinstance(given, kind.settings):
+        return given
+    if given is not None and not isinstance(given, Mapping):
+        raise SettingsError(
+            f"settings of {agent} have the wrong type",
+            allowed=kind.settings.__name__,
+            got=type(given).__name__,
+        )
+    return change(kind.settings(), given or {})
+
+
+class Trainer:
+    """What one run needs, and where it stands."""
+
+    def __init__(self, agent, data: Dataset, env_id, folder: Path, settings, seed: int, weights):
+        self.kind, self.settings = agent_kind(agent), make_settings(agent, settings)
+        self.folder, self.seed = folder, seed
+        env_id = _environment_of(data, env_id)
+        self.evaluator = Evaluator(env_id, self.settings.eval_episodes)
+        low, high = _matching_bounds(self.evaluator.envs[0], data, env_id)
+        self.columns, self.frame, rows = make_columns(data, self.kind, self.settings, low, high)
+        self.probabilities = _probabilities(weights, len(data), rows)
+        self.agent = self.kind.make(self.settings, Shapes(data.observation_dim, data.action_dim))
+        self.run = Run(
+            agent, env_id, seed, self.kind.revision, flatten(self.settings), describe_data(data)
+        )
+        self.run.seconds["total"] = 0.0
+        self.log: list[dict[str, Any]] = []
+        self.policy: Policy | None = None  # the last whose numbers are all finite
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Everything the numbers depend on."""
+        known = ("agent", "env_id", "seed", "revision", "settings")
+        described = {name: getattr(self.run, name) for name in known}
+        weights = b"" if self.probabilities is None else self.probabilities.tobytes()
+        digest = hashlib.sha256(weights).hexdigest()
+        return {**described, "data": self.run.dataset["fingerprint"], "weights": digest}
+
+    def train(self, report: Report, trackers: Sequence[Any]) -> Run:
+        """Train from the last checkpoint to the end, one evaluation period after another."""
+        path, key = self.folder / "state.npz", identity(self.description)
+        state = self.agent.init(self.seed)
+        resumed = load_checkpoint(path, key, state)
+        if resumed is None:
+            state = self.agent.prepare(state, self.columns, self.seed)
+            self.policy = self._policy_of(state)
+        else:
+            state, record = resumed
+            self._restore(record)
+        state = train.stack([state])
+        while not self._finished:
+            started = time.monotonic()
+            state = self._fit(state, report)
+            self._evaluate()
+            for tracker in trackers:
+                tracker.log(self.run.updates, _finite_numbers(self.log[-1]))
+            self.run.seconds["total"] += time.monotonic() - started
+            save_checkpoint(path, key, train.unstack(state, 0), self._record())
+            self._write()
+            report(self.run.updates, self._news())
+        return self.run
+
+    @property
+    def _finished(self) -> bool:
+        return self.run.diverged_at is not None or self.run.updates >= self.settings.updates
+
+    def _fit(self, state: Any, report: Report) -> Any:
+        """Train up to the next evaluation; one step of an agent may be several updates."""
+        each = self.agent.updates_per_step
+        period = math.ceil(self.settings.eval_every / each)
+        start, total = self.run.updates // each, math.ceil(self.settings.updates / each)
+
+        def on_chunk(steps: int, stacked: Any, info: dict[str, np.ndarray]) -> None:
+            self._after_chunk(steps * each, stacked, info)
+            report(self.run.updates, self._news())
+
+        return train.fit(
+            self.agent.step,
+            state,
+            self.columns,
+            rows=len(self.columns.packed),
+            start=start,
+            steps=min(start + period, total),
+            batch_size=self.settings.batch_size * each,
+            seeds=[self.seed],
+            chunk=min(LONGEST_CHUNK, period),
+            probabilities=self.probabilities,
+            on_chunk=on_chunk,
+        )
+
+    def _after_chunk(self, updates: int, stacked: Any, info: dict[str, np.ndarray]) -> None:
+        numbers = {name: float(value[0]) for name, value in info.items()}
+        self.run.updates = updates
+        self.log.append({"update": updates, **numbers})
+        if _all_finite(stacked) and np.isfinite(list(numbers.values())).all():
+            self.policy = self._policy_of(train.unstack(stacked, 0))
+        elif self.run.diverged_at is None:
+            self.run.diverged_at = updates
+
+    def _evaluate(self) -> None:
+        assert self.policy is not None
+        returns = self.evaluator(self.policy, reset_seed(self.seed, self.run.updates))
+        evaluation = Evaluation(
+            self.run.updates, tuple(returns.values.tolist()), tuple(returns.lengths.tolist())
+        )
+        self.run.evaluations.append(evaluation)
+        self.log[-1] |= {"return": evaluation.mean, "score": self.run.score}
+
+    def _policy_of(self, state: Any) -> Policy:
+        metadata = {"agent": self.run.agent, "env_id": self.run.env_id, "seed": str(self.seed)}
+        metadata["updates"] = str(self.run.updates)
+        return self.frame.policy(self.agent.layers(state), metadata)
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "updates": self.run.updates,
+            "curve": [[e.update, e.returns, e.lengths] for e in self.run.evaluations],
+            "log": [_finite_numbers(row) for row in self.log],
+            "seconds": self.run.seconds,
+            "diverged_at": self.run.diverged_at,
+        }
+
+    def _restore(self, record: dict[str, Any]) -> None:
+        self.run.updates, self.log = record["updates"], record["log"]
+        self.run.seconds, self.run.diverged_at = record["seconds"], record["diverged_at"]
+        self.run.evaluations = [
+            Evaluation(update, tuple(returns), tuple(lengths))
+            for update, returns, lengths in record["curve"]
+        ]
+
+    def _write(self) -> None:
+        assert self.policy is not None
+        write_json(self.folder / "run.json", self.run.to_json())
+        write_atomically(self.folder / "log.csv", _as_csv(self.log))
+        self.policy.save(self.folder / "policy.safetensors")
+
+    def _news(self) -> str:
+        if not self.run.evaluations:
+            return ""
+        score = self.run.score
+        return f"return {self.run.last.mean:.0f}" + (
+            "" if score is None else f", score {score:.1f}"
+        )
+
+
+def describe_data(data: Dataset) -> dict[str, Any]:
+    """A dataset as it stands in results."""
+    return {
+        "source": data.origin.source,
+        "fingerprint": data.fingerprint,
+        "transitions": len(data),
+        "episodes": data.episode_count,
+    }
+
+
+def _environment_of(data: Dataset, env_id: str | None) -> str:
+    if env_id or data.env_id:
+        return env_id or str(data.env_id)
+    raise SettingsError(
+        f"{data.origin.source} does not name its environment",
+        remedy="name it with --env, such as --env Hopper-v5",
+    )
+
+
+def _matching_bounds(env: Any, data: Dataset, env_id: str) -> tuple[np.ndarray, np.ndarray]:
+    """The environment's action bounds, once its dimensions are those of the data."""
+    found = (env.observation_space.shape[0], env.action_space.shape[0])
+    wanted = (data.observation_dim, data.action_dim)
+    if found != wanted:
+        raise DatasetError(
+            f"{data.origin.source} is not from {env_id}",
+            allowed=f"observations of {found[0]} and actions of {found[1]}",
+            got=f"observations of {wanted[0]} and actions of {wanted[1]}",
+            remedy="name the environment the data was recorded in with --env",
+        )
+    return env.action_space.low, env.action_space.high
+
+
+def _probabilities(weights: np.ndarray | None, count: int, rows: np.ndarray) -> np.ndarray | None:
+    if weights is None:
+        return None
+    weights = np.asarray(weights, np.float64)
+    if weights.shape != (count,):
+        raise DatasetError(
+            "weights do not fit the dataset", allowed=f"({count},)", got=str(weights.shape),
+            remedy="write them for this dataset with `rlassay curate --weights`",
+        )  # fmt: skip
+    if not np.isfinite(weights).all() or weights.min() < 0 or weights[rows].sum() <= 0:
+        raise DatasetError(
+            "weights are no probabilities", allowed="finite, not negative, not all zero"
+        )
+    return weights[rows] / weights[rows].sum()
+
+
+def _all_finite(state: Any) -> bool:
+    return all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(state))
+
+
+def _finite_numbers(row: Mapping[str, Any]) -> dict[str, float]:
+    """The entries a log in JSON can hold."""
+    return {name: value for name, value in row.items() if value is not None and np.isfinite(value)}
+
+
+def _as_csv(rows: list[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
