@@ -17,9 +17,13 @@ def make_card(
     episodes: int = 120,
     seed: int = 0,
     sampled_from: int | None = None,
+    fresh: bool = False,
     **changes: Any,
 ) -> Scorecard:
-    """A card of a dataset whose mean return lies at `quality` between the reference returns."""
+    """A card of a dataset whose mean return lies at `quality` between the reference returns.
+
+    A fresh one holds NumPy arrays, as scoring leaves them; the others what JSON would give back.
+    """
     generator = np.random.default_rng(seed)
     rows = episode_columns(generator, quality, episodes, sampled_from)
     total = rows["sampled_from"]
@@ -51,7 +55,8 @@ def make_card(
         "seconds": {"total": 9.4, "load": 0.3, "compile": 3.1, "critic": 4.0, "transport": 1.2, "scores": 0.6, "other": 0.2},
     }  # fmt: skip
     parts.update(changes)
-    parts["series"] = json_values(parts["series"])
+    if not fresh:
+        parts["series"] = json_values(parts["series"])
     return Scorecard(**parts)
 
 
@@ -99,18 +104,18 @@ def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[st
 
 
 def histograms(generator: np.random.Generator, rows: dict[str, Any]) -> dict[str, Any]:
-    counts, edges = np.histogram(rows["return"], bins=30)
+    counts, edges = np.histogram(rows["return"], bins=40)
     value_edges = np.linspace(-40, 320, 37)
     action_edges = np.linspace(-1, 1, 33)
     return {
-        "return": {"edges": edges, "data": counts, "unit": "return"},
+        "return": {"edges": edges, "data": counts / counts.sum()},
         "value": {
-            "edges": value_edges, "unit": "value",
+            "edges": value_edges,
             "data": np.histogram(generator.normal(150, 45, 20_000), value_edges)[0],
             "random": np.histogram(generator.normal(95, 60, 20_000), value_edges)[0],
         },
         "action": {
-            "edges": action_edges, "unit": "action",
+            "edges": action_edges,
             "data": np.histogram(np.tanh(generator.normal(0.3, 0.8, 20_000)), action_edges)[0],
             "random": np.histogram(generator.uniform(-1, 1, 20_000), action_edges)[0],
         },
@@ -123,8 +128,11 @@ def calibration(generator: np.random.Generator, points: int = 800) -> dict[str, 
 
 
 def training() -> dict[str, Any]:
-    step = np.linspace(0, 10_000, 101)
-    return {"step": step, "critic": 60 * np.exp(-step / 1200) + 4, "dual": 30 - 24 * np.exp(-step / 900)}  # fmt: skip
+    step, dual_step = np.linspace(0, 10_000, 101), np.linspace(0, 10_000, 51)
+    return {
+        "step": step, "critic": 150 - 140 * np.exp(-step / 1200),
+        "dual_step": dual_step, "dual": 30 - 24 * np.exp(-dual_step / 900),
+    }  # fmt: skip
 
 
 def inspection() -> dict[str, Any]:

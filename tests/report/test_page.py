@@ -116,9 +116,24 @@ def test_top_decile_holds_a_tenth_of_the_episodes():
     assert np.mean(np.array(card.series["episodes"]["return"]) >= threshold) == pytest.approx(0.1)
 
 
-def test_returns_are_counted_where_no_histogram_is_stored():
+def test_returns_are_counted_of_all_episodes_even_where_the_table_is_a_sample():
     card = make_card(series={"episodes": make_card().series["episodes"]})
     assert sum(charts.returns_chart(card)["counts"]) == 120
+    sampled = charts.returns_chart(make_card(sampled_from=9000))
+    assert sum(sampled["counts"]) == pytest.approx(9000, abs=20)
+    assert len(sampled["counts"]) == 40
+    assert "sample of 120 of 9,000" in sampled["caption"]
+
+
+def test_a_fresh_card_with_arrays_gives_the_page_of_its_json():
+    card = make_card()
+    series = {name: dict(part) for name, part in card.series.items()}
+    for part in ("episodes", "calibration", "training"):
+        series[part] = {
+            name: np.asarray(values) if isinstance(values, list) else values
+            for name, values in series[part].items()
+        }
+    assert page_html([make_card(fresh=True, series=series)]) == page_html([card])
 
 
 def test_columns_survive_packing():
@@ -129,7 +144,9 @@ def test_columns_survive_packing():
 
 def test_long_training_curves_are_thinned_but_keep_their_range():
     steps = list(range(5000))
-    card = make_card(series={"training": {"step": steps, "critic": [1.0] * 5000, "dual": [1.0]}})
+    card = make_card(
+        series={"training": {"step": steps, "critic": [1.0] * 5000, "dual": [1.0, 2.0]}}
+    )
     (spec,) = charts.training_charts(card)
     assert len(spec["x"]) <= 400
     assert spec["x"][-1] > 4900

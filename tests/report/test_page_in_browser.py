@@ -162,9 +162,19 @@ def test_a_score_where_lower_is_better_keeps_its_low_end(visit):
     assert "exactly" in page.inner_text("[data-part='command-note']")
 
 
-def test_a_selection_that_no_rule_describes_says_so(visit, one_page):
+def test_a_selection_that_no_rule_describes_is_kept_by_its_list(visit, one_page):
     page = visit(one_page).page
     page.fill("[data-bound='return-to']", "900")
+    assert page.inner_text("[data-part='command']") == (
+        "rlassay curate data/hopper-medium.hdf5 --only hopper-medium-curated-episodes.csv -o hopper-medium-curated.hdf5"
+    )
+    assert "download the list" in page.inner_text("[data-part='command-note']")
+
+
+def test_of_a_sample_only_the_nearest_rule_is_offered(visit):
+    page = visit(page_html([make_card(sampled_from=5000)])).page
+    page.fill("[data-bound='return-to']", "900")
+    assert "--only" not in page.inner_text("[data-part='command']")
     note = page.inner_text("[data-part='command-note']")
     assert "nearest rule" in note
     assert "exactly" not in note

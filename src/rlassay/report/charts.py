@@ -22,6 +22,7 @@ from rlassay.report.series import (
 from rlassay.scorecard import Scorecard
 
 Spec = dict[str, Any]
+UNITS = {"value": "discounted sum of rewards", "action": "in the units of the file"}
 CALIBRATION_POINTS = 1500  # more dots than this only cover each other
 TRAINING_POINTS = 400
 DISTRIBUTIONS = {"value": "Value of actions", "action": "Actions"}
@@ -46,12 +47,7 @@ def returns_chart(card: Scorecard) -> Spec | None:
     if episodes is None:
         return None
     threshold = top_threshold(episodes.returns)
-    stored = _histogram(card, "return")
-    if stored is None:
-        edges = return_edges([episodes.returns])
-        counts = np.histogram(episodes.returns, edges)[0]
-    else:
-        edges, counts = np.asarray(stored["edges"]), np.asarray(stored["data"])
+    edges, counts = _return_counts(card, episodes)
     return {
         "kind": "histogram",
         "title": "Episode returns",
@@ -60,15 +56,25 @@ def returns_chart(card: Scorecard) -> Spec | None:
         "edges": rounded(edges),
         "counts": rounded(counts),
         "threshold": rounded([threshold])[0],
-        "caption": _returns_caption(episodes, threshold, counts),
+        "caption": _returns_caption(episodes, threshold),
     }
 
 
-def _returns_caption(episodes: Episodes, threshold: float, counts: np.ndarray) -> str:
+def _return_counts(card: Scorecard, episodes: Episodes) -> tuple[np.ndarray, np.ndarray]:
+    """From the episodes themselves; of a sample the stored histogram knows all of them."""
+    stored = _histogram(card, "return") if episodes.sampled else None
+    if stored is None:
+        edges = return_edges([episodes.returns])
+        return edges, np.histogram(episodes.returns, edges)[0]
+    shares = np.asarray(stored["data"], dtype=float)
+    return np.asarray(stored["edges"]), np.round(episodes.total * shares / shares.sum())
+
+
+def _returns_caption(episodes: Episodes, threshold: float) -> str:
     best = episodes.returns[episodes.returns >= threshold]
     basis = ""
-    if episodes.sampled and int(counts.sum()) <= len(episodes):
-        basis = f" Drawn from a seeded sample of {len(episodes):,} of {episodes.total:,} episodes."
+    if episodes.sampled:
+        basis = f" Told from a seeded sample of {len(episodes):,} of {episodes.total:,} episodes."
     return (
         f"Gold marks the top decile: returns of at least {words.number(threshold)}, "
         f"{words.number(float(best.mean()))} on average.{basis}"
@@ -83,7 +89,7 @@ def distribution_chart(card: Scorecard, name: str) -> Spec | None:
     series = [("data", stored["data"])]
     if stored.get("random"):
         series.append(("random", stored["random"]))
-    unit = words.plain(stored.get("unit") or name)
+    unit = words.plain(stored.get("unit") or UNITS.get(name, name))
     return {
         "kind": "distributions",
         "title": DISTRIBUTIONS.get(name, words.plain(name).capitalize()),
@@ -162,13 +168,13 @@ def _calibration_caption(card: Scorecard, columns: dict[str, Any]) -> str:
 def training_charts(card: Scorecard) -> list[Spec]:
     """How the critic and, where there is one, the solver or the potentials converged."""
     stored = card.series.get("training") or {}
-    steps = stored.get("step") or []
     labels = {
-        "critic": ("Critic training", "loss of the critic", "A curve that is still falling at the end asks for more steps."),
+        "critic": ("Critic training", "mean value of the data", "A flat end means that the critic has settled; a slope asks for more steps."),
         "dual": ("Solver convergence", "value of the dual objective", "A flat end means that the potentials have settled."),
     }  # fmt: skip
     charts = []
     for name, (title, y_label, caption) in labels.items():
+        steps = stored.get(f"{name}_step") or stored.get("step") or []
         values = stored.get(name)
         if isinstance(values, list) and values and len(values) == len(steps):
             charts.append(_line(steps, values, title, y_label, caption))
@@ -177,7 +183,6 @@ def training_charts(card: Scorecard) -> list[Spec]:
 
 def _line(steps: list[float], values: list[float], title: str, y_label: str, caption: str) -> Spec:
     every = max(1, math.ceil(len(steps) / TRAINING_POINTS))
-    positive = min(values) > 0 and max(values) / min(values) > 50
     return {
         "kind": "line",
         "title": title,
@@ -185,7 +190,6 @@ def _line(steps: list[float], values: list[float], title: str, y_label: str, cap
         "y_label": y_label,
         "x": rounded(steps[::every]),
         "y": rounded(values[::every]),
-        "log": positive,
         "caption": caption,
     }
 

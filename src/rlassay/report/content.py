@@ -176,6 +176,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
     source = str(card.dataset.get("source") or "DATASET")
     scores = in_reading_order(shown.scores)
     preferred = "bwd" if "bwd" in scores else scores[0]
+    episode_list = f"{PurePosixPath(curated_name(source)).stem}-episodes.csv"
     return {
         "kind": "episodes",
         "title": "Episodes",
@@ -187,7 +188,8 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         "note": _sample_note(len(shown), episodes.total),
         "curate": f"rlassay curate {shlex.quote(source)}",
         "out": shlex.quote(curated_name(source)),
-        "file": f"{PurePosixPath(curated_name(source)).stem}-episodes.csv",
+        "file": episode_list,
+        "list": shlex.quote(episode_list),
     }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from rlassay.engine.files import replacing
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
 from rlassay.report.meanings import in_reading_order, meaning_of
-from rlassay.report.series import episodes_of
+from rlassay.report.series import episodes_of, plain_card
 from rlassay.scorecard import Scorecard
 
 DATA, RANDOM, GOLD = "#1f5f99", "#8a8f99", "#b87503"
@@ -30,7 +30,7 @@ def plot_card(card: Scorecard, figure: str = "scores", path: str | Path | None =
     target = _checked(path)
     matplotlib = _matplotlib()
     with matplotlib.rc_context(STYLE):
-        drawn = drawing(card)
+        drawn = drawing(plain_card(card))
         if target is not None:
             _save(drawn, target)
     return drawn
@@ -169,7 +169,6 @@ def _training(card: Scorecard) -> Any:
     figure, axes = _figure(4 * len(specs), 2.8, 1, len(specs))
     for axis, spec in zip(axes[0], specs, strict=True):
         axis.plot(spec["x"], spec["y"], color=DATA, label=spec["y_label"])
-        axis.set_yscale("log" if spec["log"] else "linear")
         _labelled(figure, axis, spec)
     return figure
 

@@ -51,17 +51,17 @@ MEANINGS: dict[str, Meaning] = {
         "Trajectory quality", "Mean return placed between the low and the high reference return."
     ),
     "saco": Meaning(
-        "State-action coverage", "Number of distinct state-action cells, relative to a reference."
+        "State-action coverage", "Distinct cells of states and actions, as a share of the distinct transitions."
     ),
     "eri": Meaning(
-        "Relative improvement", "How far the best return lies above the mean: the room to improve."
+        "Relative improvement", "How far the best return lies above the mean, relative to how far the mean lies above the worst."
     ),
-    "eas": Meaning("Action stochasticity", "Mean spread of a policy fitted to the recorded actions."),
+    "eas": Meaning("Action stochasticity", "Mean spread, before tanh, of a policy fitted to the recorded actions."),
     "rpsv": Meaning(
         "Positive-sided variance", "Variance of the returns above their mean: the room for improvement."
     ),
     "bc_error": Meaning(
-        "Cloning error", "Error of a cloned policy on held-out episodes, in squared action units."
+        "Cloning error", "Squared error of a cloned policy on held-out episodes, as a share of the actions' variance."
     ),
     "knn_entropy": Meaning(
         "State entropy", "Nearest-neighbour entropy of the states: how widely the data spread."

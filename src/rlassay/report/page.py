@@ -15,7 +15,7 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import SettingsError
 from rlassay.report import words
 from rlassay.report.content import View, card_view
-from rlassay.report.series import episodes_of
+from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
 from rlassay.scorecard import Scorecard
 
@@ -38,6 +38,7 @@ def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = Non
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
         raise SettingsError("a report needs at least one scorecard", remedy="name a file written by --json")  # fmt: skip
+    cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:
         html = _render(cards, comparison, detailed)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rlassay.scorecard import Scorecard
+from rlassay.scorecard import Scorecard, json_values
 
 TOP_SHARE = 0.1  # the top decile that figures mark
 FIXED_COLUMNS = ("index", "start", "length", "return")
@@ -37,6 +37,12 @@ class Episodes:
     @property
     def sampled(self) -> bool:
         return self.total > len(self)
+
+
+def plain_card(card: Scorecard) -> Scorecard:
+    """The card as its JSON would give it back: a fresh one holds NumPy arrays."""
+    parts = ("dataset", "settings", "diagnosis", "series", "inspection")
+    return replace(card, **{part: json_values(getattr(card, part)) for part in parts})
 
 
 def episodes_of(card: Scorecard) -> Episodes | None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from rlassay.report import words
 from rlassay.report.meanings import in_reading_order, meaning_of
-from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, sparkline
+from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
 from rlassay.scorecard import Score, Scorecard, Warning
 
 NARROW = 70  # below this width a table becomes one block per row
@@ -23,6 +23,7 @@ STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
 def show_cards(cards: list[Scorecard], console: Console) -> None:
     """Print one card in full, or several as one table followed by their warnings."""
+    cards = [plain_card(card) for card in cards]
     with _encodable(console):
         if len(cards) == 1:
             _show_card(cards[0], console)

@@ -63,9 +63,10 @@ def unique_names(cards: list[Scorecard]) -> list[str]:
     names = [short_name(card.dataset) for card in cards]
     if len(set(names)) < len(names):
         names = [plain(card.dataset.get("source") or "dataset") for card in cards]
-    if len(set(names)) < len(names):
-        names = [f"{name} ({place})" for place, name in enumerate(names, start=1)]
-    return names
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})"
+        for place, name in enumerate(names)
+    ]
 
 
 def summary(card: Scorecard) -> list[str]:
@@ -128,5 +129,5 @@ def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str,
     leader = names.get(first["source"], plain(first["source"]))
     ties = [names.get(other, plain(other)) for other in first.get("tied_with") or []]
     if ties:
-        return f"By {by}, {leader} has the best value, but is tied with {', '.join(ties)}: their intervals do not separate them."
+        return f"By {by}, {leader} has the best value, but is tied with {', '.join(ties)}: the data cannot tell them apart."
     return f"By {by}, {leader} ranks first of {len(order)}, with no tie."

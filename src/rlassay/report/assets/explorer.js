@@ -190,12 +190,23 @@ rlassay.Explorer = class {
       return;
     }
     const rule = this.nearestRule();
-    const keep = Number((count / total).toFixed(6));
-    this.part("command").textContent = `${this.spec.curate} --keep ${keep} --by ${rule.name} -o ${this.spec.out}`;
-    const same = rule.shared === count;
-    note.textContent = same
-      ? `Keeps the best ${count.toLocaleString("en-US")} by ${rule.name}: exactly this selection${this.spec.sampled ? ", applied to all episodes" : ""}.`
-      : `The nearest rule: the best ${count.toLocaleString("en-US")} by ${rule.name}, of which ${rule.shared.toLocaleString("en-US")} are in this selection. The list below is exact.`;
+    const size = count.toLocaleString("en-US");
+    const keep = `--keep ${Number((count / total).toFixed(6))} --by ${rule.name}`;
+    const again = rule.name === "return" ? "" : " The data are scored again, so an episode at the edge may change sides.";
+    if (rule.shared === count) {
+      this.command(keep);
+      note.textContent = `Keeps the best ${size} by ${rule.name}: exactly this selection${this.spec.sampled ? ", applied to all episodes" : ""}.${again}`;
+    } else if (this.spec.sampled) {
+      this.command(keep);
+      note.textContent = `The nearest rule: the best ${size} by ${rule.name}, of which ${rule.shared.toLocaleString("en-US")} are in this selection.${again}`;
+    } else {
+      this.command(`--only ${this.spec.list}`);
+      note.textContent = `No single score describes this selection: download the list, and the command keeps exactly these ${size} episodes.`;
+    }
+  }
+
+  command(rule) {
+    this.part("command").textContent = `${this.spec.curate} ${rule} -o ${this.spec.out}`;
   }
 
   sortBy(column) {
