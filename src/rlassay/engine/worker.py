@@ -1,0 +1,73 @@
+"""One task in a process of its own: `python -m rlassay.engine.worker STORE FOLDER CORE THREADS`.
+
+The process does not outlive its parent: the parent holds the other end of stdin.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rlassay.engine.store import RunStore, Task
+from rlassay.errors import RlassayError
+from rlassay.runtime import keep_compiled_programs, use_threads
+
+FAILED = 1
+
+
+def main(arguments: list[str]) -> int:
+    """Run the task whose `task.json` stands in FOLDER; 0 when its result is stored."""
+    store, folder, core, threads = (
+        RunStore(arguments[0]),
+        Path(arguments[1]),
+        *map(int, arguments[2:]),
+    )
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _stay_on(core, threads)
+    use_threads(threads)
+    task = Task.from_json(json.loads((folder / "task.json").read_text()))
+    try:
+        with store.claim(task):
+            if store.result(task) is None:
+                keep_compiled_programs()
+                store.finish(task, resolve(task.function)(task.settings, task.data, folder))
+    except Exception as error:
+        store.fail(task, describe(error))
+        if not isinstance(error, RlassayError):
+            raise
+        print(error, file=sys.stderr)  # noqa: T201 (goes into the task's log)
+        return FAILED
+    return 0
+
+
+def resolve(function: str) -> Callable[..., Any]:
+    """The function a task names."""
+    module, _, name = function.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def describe(error: BaseException) -> str:
+    """The cause in one sentence."""
+    return str(error) if isinstance(error, RlassayError) else f"{type(error).__name__}: {error}"
+
+
+def _stay_on(core: int, threads: int) -> None:
+    """Workers of one engine sit on different cores."""
+    if hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[(core + k) % len(cores)] for k in range(threads)})
+
+
+def _end_with_parent() -> None:
+    sys.stdin.buffer.read()
+    os._exit(FAILED)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
