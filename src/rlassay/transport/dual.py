@@ -18,7 +18,7 @@ import optax
 
 from rlassay import nets, train
 from rlassay.transport.costs import pair_costs, resolve_cost
-from rlassay.transport.held_out import Scale, Trained, evaluate, network_inputs, sign_offset
+from rlassay.transport.held_out import Scale, Trained, evaluate, network_inputs, units_of
 from rlassay.transport.problem import (
     CALIBRATION_STREAM,
     NETWORK_STREAM,
@@ -31,9 +31,12 @@ from rlassay.transport.problem import (
     random_values,
 )
 from rlassay.transport.result import TransportResult
-from rlassay.transport.settings import TransportSettings, cost_scale
+from rlassay.transport.settings import TransportSettings
 
 CHUNK = 500
+LARGEST_GRADIENT = (
+    1.0  # its norm: one spike of the exponential would stop Adam for thousands of steps
+)
 LINEAR_ABOVE = 20.0  # training: the exponential goes on as its tangent from here
 
 
@@ -66,7 +69,7 @@ def dual(
     """Train the potentials of every seed and evaluate each on its own `pairs`; `on_progress(step)` is called now and then."""
     calibration = [_calibration(problem, settings, seed, k) for k, seed in enumerate(seeds)]
     scales = [
-        Scale(float(part.costs.mean()), cost_scale(part.costs), epsilon)
+        units_of(settings, part.costs, epsilon)
         for part, epsilon in zip(calibration, epsilons, strict=True)
     ]
     state = train.stack(
@@ -124,13 +127,14 @@ def _initial(problem: Problem, settings: TransportSettings, scale: Scale, seed: 
         potentials,
         _optimiser(settings.learning_rate, settings.steps).init(potentials),
         jnp.float32(scale.epsilon / scale.deviation),
-        jnp.float32(sign_offset(settings, scale)),
+        jnp.float32(scale.mean / scale.deviation / 2),
     )
 
 
 @functools.lru_cache
 def _optimiser(learning_rate: float, steps: int) -> optax.GradientTransformation:
-    return optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+    adam = optax.adam(optax.cosine_decay_schedule(learning_rate, steps))
+    return optax.flatten(optax.chain(optax.clip_by_global_norm(LARGEST_GRADIENT), adam))
 
 
 def _draw_batches(

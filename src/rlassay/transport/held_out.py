@@ -10,7 +10,7 @@ from rlassay.transport.closed import restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
 from rlassay.transport.problem import Pairs, Problem, unit_actions
 from rlassay.transport.result import TransportResult
-from rlassay.transport.settings import TransportSettings
+from rlassay.transport.settings import TransportSettings, cost_scale
 
 FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
 SETTLED = (
@@ -26,6 +26,14 @@ class Scale(NamedTuple):
     mean: float
     deviation: float
     epsilon: float
+
+
+def units_of(settings: TransportSettings, costs: np.ndarray, epsilon: float) -> Scale:
+    """Units in which potentials start near the costs; potentials bound to be non-positive start at zero at most."""
+    mean = float(costs.mean())
+    if settings.potentials == "non_positive":
+        mean = min(mean, 0.0)
+    return Scale(mean, cost_scale(costs), epsilon)
 
 
 class Trained(NamedTuple):
@@ -82,7 +90,8 @@ def _remaining_gain(
 ) -> float:
     """What one Newton step on the potentials' last layers would add to the value, in sd(c).
 
-    The dual is concave in the last layer, so the Newton decrement tells how far training is from its optimum there.
+    The dual is concave in the last layer, so the Newton decrement tells how far training is from its optimum there. Its
+    two slopes come from different halves of the pairs, else their noise would count as gain.
     """
     step = -(-len(pairs.rows) // GAIN_PAIRS)
     inputs = _pair_inputs(problem, pairs, slice(None, None, step))
@@ -93,12 +102,12 @@ def _remaining_gain(
     )
     density = np.minimum(plan[::step].reshape(-1), 1e6)
     curvature = density if settings.regulariser == "entropic" else (density > 0) / 2
-    slope = (1 - density) @ features / len(features)
+    halves = [2 * (1 - density[i::2]) @ features[i::2] / len(features) for i in (0, 1)]
     weighted = features * curvature[:, None].astype(np.float32)
     hessian = (weighted.T @ features).astype(np.float64) / len(features) / trained.scale.epsilon
     ridge = 1e-4 * np.trace(hessian) / len(hessian) + 1e-12
-    newton = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), slope)
-    return float(slope @ newton) / 2 / trained.scale.deviation
+    newton = np.linalg.solve(hessian + ridge * np.eye(len(hessian)), halves[0])
+    return abs(float(halves[1] @ newton)) / 2 / trained.scale.deviation
 
 
 def potential_sum(
@@ -108,7 +117,7 @@ def potential_sum(
     inputs = _pair_inputs(problem, pairs, slice(None))
     g, f = (_network(trained.potentials, i, x) for i, x in enumerate(inputs))
     if settings.potentials == "non_positive":
-        offset = sign_offset(settings, trained.scale)
+        offset = trained.scale.mean / trained.scale.deviation / 2
         g, f = (-np.abs(offset + x) - offset for x in (g, f))
     total = g[:, None] + f.reshape(pairs.costs.shape)
     return trained.scale.mean + trained.scale.deviation * total
@@ -153,13 +162,6 @@ def _penalty_and_plan(
     plan = np.exp(np.minimum(exponent, FINITE_ABOVE))
     plan *= 1 + np.maximum(exponent - FINITE_ABOVE, 0)
     return epsilon * (plan - 1), plan
-
-
-def sign_offset(settings: TransportSettings, scale: Scale) -> float:
-    """Half the mean cost in units of sd(c) where a sign constraint ties potentials to zero, else unused."""
-    if settings.potentials == "free":
-        return 0.0
-    return min(scale.mean, 0.0) / 2 / scale.deviation
 
 
 def network_inputs(problem: Problem, states: np.ndarray, actions: np.ndarray, drawn: np.ndarray):

@@ -32,7 +32,7 @@ class TransportSettings:
     steps: int = 10_000  # updates of the potentials
     batch_size: int = 256  # states per update
     hidden: int = 256  # width of the potentials' hidden layer
-    learning_rate: float = 1e-3  # of Adam on the potentials, falling to zero by a cosine
+    learning_rate: float = 2e-3  # of Adam on the potentials, falling to zero by a cosine
     states: int = 20_000  # held-out states evaluated
     anchors: int = 2_000  # sinkhorn: states at which a problem is solved
     neighbours: int = 32  # sinkhorn: actions per problem, from the nearest states
