@@ -8,34 +8,44 @@ from typing import Literal
 
 import numpy as np
 
-Statistic = Callable[[np.ndarray, np.ndarray], float]  # (values, weights) -> number
+# (values of n entries, weights (..., n)) -> (...): the statistic under every row of weights
+Statistic = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Correlation = Literal["pearson", "spearman", "kendall"]
 
 MOST_GROUPS = 5_000  # episodes resampled at most; the variance is then scaled to all of them
+BLOCK_ENTRIES = 1_000_000  # weights held at once
 LEVEL = 0.95
 
 
 # -- statistics of weighted values ------------------------------------------------------------------------------------
 
 
-def weighted_mean(values: np.ndarray, weights: np.ndarray) -> float:
-    """Mean of values (n,) with weights (n,)."""
-    return float(weights @ values / weights.sum())
+def weighted_mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Mean of values (n,) under weights (..., n)."""
+    return weights @ values / weights.sum(axis=-1)
 
 
-def top_mean(values: np.ndarray, weights: np.ndarray, share: float = 0.1) -> float:
+def top_mean(values: np.ndarray, weights: np.ndarray, share: float = 0.1) -> np.ndarray:
     """Mean of the highest values that make up `share` of the weight; the value at the border counts in part."""
     order = np.argsort(-values, kind="stable")
-    taken = np.cumsum(weights[order])
-    used = np.diff(np.minimum(taken, share * taken[-1]), prepend=0.0)
+    taken = np.cumsum(weights[..., order], axis=-1)
+    used = np.diff(np.minimum(taken, share * taken[..., -1:]), axis=-1, prepend=0.0)
     return weighted_mean(values[order], used)
+
+
+def one_at_a_time(
+    statistic: Callable[[np.ndarray, np.ndarray], float], values: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """Apply a statistic that knows weights (n,) only to every row of weights (..., n)."""
+    rows = weights.reshape(-1, weights.shape[-1])
+    return np.array([statistic(values, row) for row in rows]).reshape(weights.shape[:-1])
 
 
 def interquartile_mean(values: np.ndarray) -> float:
     """Mean of the middle half; entries at the borders count in part."""
     ordered = np.sort(np.asarray(values, np.float64).ravel())
     upto = np.clip(np.arange(1, len(ordered) + 1) / len(ordered), 0.25, 0.75)
-    return weighted_mean(ordered, np.diff(upto, prepend=0.25))
+    return float(weighted_mean(ordered, np.diff(upto, prepend=0.25)))
 
 
 # -- bootstrap over episodes ------------------------------------------------------------------------------------------
@@ -81,9 +91,14 @@ def _replicate(values, group, kept, drawn, statistic: Statistic) -> np.ndarray:
         sums = np.bincount(place, values, len(kept))
         sizes = np.bincount(place, minlength=len(kept)).astype(np.float64)
         return (counts @ sums) / np.maximum(counts @ sizes, 1e-300)
-    weights = (each[place] for each in counts)
-    unit = np.ones(len(values))  # a replicate may draw none of the groups that have values
-    return np.array([statistic(values, each if each.any() else unit) for each in weights])
+    size = max(1, BLOCK_ENTRIES // max(len(values), 1))
+    blocks = (counts[first : first + size][:, place] for first in range(0, len(counts), size))
+    return np.concatenate([statistic(values, _some_weight(block)) for block in blocks])
+
+
+def _some_weight(weights: np.ndarray) -> np.ndarray:
+    """A replicate may draw none of the groups that have values: it then counts all of them."""
+    return np.where(weights.any(axis=1, keepdims=True), weights, 1.0)
 
 
 def interval(

@@ -17,7 +17,7 @@ from rlassay.scorecard import Warning
 NEARLY_COMPLETE = 0.01  # weight of what lies behind an episode's cut
 SHARE_OF_DEVIATION = 0.05  # tolerated bias, as a share of the returns' standard deviation
 STANDARD_ERRORS = 2.0
-SOLVER_ROWS = 20_000  # rows for the two linear solutions of the mixture gap
+SOLVER_ROWS = 10_000  # rows for the two linear solutions of the mixture gap
 RIDGE = 1e-6  # of these solutions, relative to the mean square of the features
 
 

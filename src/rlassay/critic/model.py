@@ -1,7 +1,8 @@
-"""A fitted critic: Q and V of the behaviour, evaluated in NumPy so that no shape is compiled for."""
+"""A fitted critic: Q and V of the behaviour, evaluated in blocks of one size so that one program serves all."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,12 +93,23 @@ class Critic:
 
 
 def forward(layers, inputs: np.ndarray) -> np.ndarray:
-    """The network's single output for many rows, float64."""
-    output = np.empty(len(inputs), np.float64)
+    """The network's single output for many rows, float64; every block is dispatched before any is waited for."""
+    blocks = []
     for first in range(0, len(inputs), BLOCK):
-        block = slice(first, first + BLOCK)
-        output[block] = (hidden(layers, inputs[block]) @ layers[-1]["w"] + layers[-1]["b"])[:, 0]
-    return output
+        block = inputs[first : first + BLOCK]
+        short = BLOCK - len(block)
+        blocks.append(_apply()(layers, np.pad(block, ((0, short), (0, 0)))))
+    outputs = [np.asarray(block, np.float64) for block in blocks]
+    return np.concatenate(outputs)[: len(inputs)] if outputs else np.zeros(0)
+
+
+@functools.cache
+def _apply():
+    import jax
+
+    from rlassay import nets
+
+    return jax.jit(lambda layers, inputs: nets.mlp(layers, inputs)[:, 0])
 
 
 def hidden(layers, inputs: np.ndarray) -> np.ndarray:

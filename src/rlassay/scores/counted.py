@@ -26,17 +26,19 @@ def trajectory_quality(episode_returns, reference):
     return (episode_returns - low) / (high - low)
 
 
-def relative_improvement(returns: np.ndarray, weights: np.ndarray) -> float:
+def relative_improvement(returns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """(max G - mean G) / (mean G - min G): returns are shifted so that the lowest is 0; 0 when all are equal."""
-    present = returns[weights > 0]
-    mean, low, high = weighted_mean(returns, weights), present.min(), present.max()
-    return float((high - mean) / (mean - low)) if mean > low else 0.0
+    mean = weighted_mean(returns, weights)
+    low = np.where(weights > 0, returns, np.inf).min(axis=-1)
+    high = np.where(weights > 0, returns, -np.inf).max(axis=-1)
+    above_lowest = np.where(high > low, mean - low, 1.0)
+    return np.where(high > low, (high - mean) / above_lowest, 0.0)
 
 
-def positive_variance(returns: np.ndarray, weights: np.ndarray) -> float:
+def positive_variance(returns: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Mean of max(G - mean G, 0)^2."""
-    above = np.maximum(returns - weighted_mean(returns, weights), 0.0)
-    return weighted_mean(above**2, weights)
+    above = np.maximum(returns - weighted_mean(returns, weights)[..., None], 0.0)
+    return (weights * above**2).sum(axis=-1) / weights.sum(axis=-1)
 
 
 def coverage(cells):

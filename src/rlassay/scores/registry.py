@@ -7,6 +7,7 @@ unless said otherwise; the same statistic under resampled episode weights gives 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from rlassay.errors import SettingsError
-from rlassay.stats import Statistic, weighted_mean
+from rlassay.stats import Statistic, one_at_a_time, weighted_mean
 
 Direction = Literal["higher", "lower"]
 Entries = Literal[
@@ -84,12 +85,13 @@ def register_score(
     needs: Sequence[str],
     description: str,
     per: Entries = "row",
-    statistic: Statistic = weighted_mean,
+    statistic: Callable[[np.ndarray, np.ndarray], float] | None = None,
     revision: int = 1,
 ) -> None:
     """Make a score known by `name` to Python, command line, report and study.
 
-    `needs` names columns of `rlassay.scores.COLUMNS`, passed to `function` as keywords.
+    `needs` names columns of `rlassay.scores.COLUMNS`, passed to `function` as keywords. The score is the mean of what
+    the function returns, or `statistic(values, weights)` with one weight an entry.
     """
     if name in SCORES:
         raise SettingsError(f"a score named {name} exists already", remedy="choose another name")
@@ -104,8 +106,9 @@ def register_score(
     unknown = [column for column in needs if column not in COLUMNS]
     if unknown:
         raise SettingsError(f"{name} needs unknown columns", allowed=list(COLUMNS), got=unknown)
+    reduced = weighted_mean if statistic is None else functools.partial(one_at_a_time, statistic)
     SCORES[name] = ScoreSpec(
-        function, direction, unit, tuple(needs), description, per, statistic, None, revision
+        function, direction, unit, tuple(needs), description, per, reduced, None, revision
     )
 
 

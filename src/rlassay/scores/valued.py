@@ -47,22 +47,27 @@ def tail(tail_costs, tail_epsilon, tail_lowest):
 
 def weighted_tail(
     costs: np.ndarray, weights: np.ndarray, *, epsilon: float, lowest: float | None = None
-) -> float:
-    """The tail functional of costs (n, k) whose rows carry weights (n,).
+) -> np.ndarray:
+    """The tail functional of costs (n, k) whose rows carry weights (..., n).
 
-    E(c - t)_+ is convex, piecewise linear and falls with t, so Newton's iteration from below reaches the t at which it
-    equals 2 epsilon in finitely many steps. `lowest` bounds t from below.
+    E(c - t)_+ is piecewise linear and falls with t, so the t at which it equals 2 epsilon follows from running sums
+    over the costs in falling order. `lowest` bounds t from below.
     """
-    shares = np.repeat(weights / (weights.sum() * costs.shape[1]), costs.shape[1])
-    flat = costs.ravel()
-    threshold, following = -np.inf, shares @ flat - 2 * epsilon
-    while following > threshold:
-        threshold = following
-        above = flat > threshold
-        mass = shares[above].sum()
-        following = (shares[above] @ flat[above] - 2 * epsilon) / mass if mass > 0 else threshold
-    threshold = threshold if lowest is None else max(threshold, lowest)
-    return float(threshold + shares @ np.maximum(flat - threshold, 0.0) ** 2 / (4 * epsilon))
+    k = costs.shape[1]
+    centre = costs.mean()  # sums of squares lose no digits around it
+    order = np.argsort(-costs, axis=None, kind="stable")
+    c = costs.ravel()[order] - centre
+    w = (weights / (k * weights.sum(axis=-1, keepdims=True)))[..., order // k]
+    mass, first = np.cumsum(w, axis=-1), np.cumsum(w * c, axis=-1)
+    excess = first - mass * c  # E(c - t)_+ at t = each cost, rising along the order
+    used = np.maximum((excess < 2 * epsilon).sum(axis=-1, keepdims=True) - 1, 0)
+    mass_used = np.take_along_axis(mass, used, -1)
+    reached = np.take_along_axis(first, used, -1) - 2 * epsilon
+    threshold = reached / np.where(mass_used > 0, mass_used, 1.0)
+    if lowest is not None:
+        threshold = np.maximum(threshold, lowest - centre)
+    over = np.maximum(c - threshold, 0.0)
+    return threshold[..., 0] + centre + (w * over**2).sum(axis=-1) / (4 * epsilon)
 
 
 _bwd = functools.partial(ScoreSpec, direction="higher", unit="value", relative="value")
