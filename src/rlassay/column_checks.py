@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,21 +78,28 @@ def episode_starts(ends: np.ndarray, given: Sequence[int] | np.ndarray | None) -
 
 def successors(
     observations: np.ndarray, following: Any, valid: Any, starts: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Next observations and where they are known; an unknown one repeats its own row."""
+) -> tuple[np.ndarray | Callable[[], np.ndarray], np.ndarray]:
+    """Next observations and where they are known; an unknown one repeats its own row.
+
+    Where the source stores none they are a function, because they double the memory and many uses need them not.
+    """
     rows = len(observations)
     if following is None:
         known = np.ones(rows, bool)
         known[np.append(starts[1:], rows) - 1] = False
-        following = np.concatenate([observations[1:], observations[-1:]])
-    else:
-        following = _like("next_observations", following, observations)
-        known = np.ones(rows, bool) if valid is None else flags("next_valid", valid, rows)
-        if known.all():
-            return following, known
-        following = following.copy()
+        return functools.partial(_next_rows, observations, known), known
+    following = _like("next_observations", following, observations)
+    known = np.ones(rows, bool) if valid is None else flags("next_valid", valid, rows)
+    return following if known.all() else _repeating(following.copy(), observations, known), known
+
+
+def _next_rows(observations: np.ndarray, known: np.ndarray) -> np.ndarray:
+    return _repeating(np.append(observations[1:], observations[-1:], 0), observations, known)
+
+
+def _repeating(following: np.ndarray, observations: np.ndarray, known: np.ndarray) -> np.ndarray:
     following[~known] = observations[~known]
-    return following, known
+    return following
 
 
 def as_array(name: str, values: Any) -> np.ndarray:

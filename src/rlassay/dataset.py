@@ -76,7 +76,9 @@ class Dataset:
     """
 
     def __init__(self, columns: Mapping[str, Any], episode_starts: np.ndarray, origin: Origin):
-        self._columns = dict(columns)  # name -> array, or (array, rows) gathered at first use
+        self._columns = dict(
+            columns
+        )  # name -> array; or (array, rows) or a function, settled at first use
         self.episode_starts = _frozen(np.asarray(episode_starts, np.int64))
         self.origin = origin
         flags = self._columns["terminals"]
@@ -123,6 +125,8 @@ class Dataset:
         if isinstance(value, tuple):
             base, rows = value
             value = self._columns[name] = _frozen(base[rows])
+        elif callable(value):
+            value = self._columns[name] = _frozen(value())
         return value
 
     observations: np.ndarray = property(lambda self: self._column("observations"))  # type: ignore[assignment]
@@ -286,7 +290,7 @@ class Dataset:
 
 
 def _frozen(array: Any) -> Any:
-    if array is not None:
+    if isinstance(array, np.ndarray):
         array = array.view()
         array.flags.writeable = False
     return array
