@@ -47,6 +47,9 @@ Diversity = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show every score before and after, and write nothing.")
 ]
+Scores = Annotated[
+    str | None, typer.Option("--scores", metavar="A,B", help="Scores of a dry run; all by default.")
+]
 WeightsFile = Annotated[
     Path | None, typer.Option("--weights", metavar="F.npz", help="Write one weight a transition.")
 ]
@@ -100,6 +103,7 @@ def curate(
     diverse: Diverse = False,
     diversity: Diversity = 0.5,
     dry_run: DryRun = False,
+    scores: Scores = None,
     weights: WeightsFile = None,
     weight_by: WeightBy = "advantage",
     temperature: Temperature = None,
@@ -127,10 +131,11 @@ def curate(
         source=path,
         rule=Rule(keep, top_k, min_score, named, by, dedupe, trim_idle, idle_tolerance, diverse, diversity),
         out=out, to=to, mask=mask, mask_in_place=mask_in_place, force=force, dry_run=dry_run,
+        scores=tuple(scores.split(",")) if scores else None,
         weights=weights, weight_by=weight_by, temperature=temperature, seed=seed,
         read={"format": format, "env_id": env, "mask": from_mask,
               "max_episode_steps": max_episode_steps, "observation_keys": keys},
-        scoring={"preset": preset, "changes": parse_pairs(settings or [])},
+        scoring={"preset": preset, "settings": parse_pairs(settings or [])},
     )  # fmt: skip
     result = curate_file(request)
     if not emit_json(result, json):

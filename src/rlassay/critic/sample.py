@@ -28,7 +28,7 @@ class Trajectories:
     @property
     def last(self) -> np.ndarray:
         """The position of each stretch's last row."""
-        return np.append(self.starts[1:], len(self.rows)) - 1
+        return np.append(self.starts[1:], len(self.rows))[: len(self.starts)] - 1
 
     @property
     def number(self) -> np.ndarray:

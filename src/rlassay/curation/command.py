@@ -32,6 +32,7 @@ class Request:
     mask_in_place: bool = False  # robomimic: into the source itself, after a backup
     force: bool = False  # replace OUT
     dry_run: bool = False  # score before and after, write nothing
+    scores: tuple[str, ...] | None = None  # those of a dry run; None: all
     weights: Path | None = None  # file of weights to write
     weight_by: str = "advantage"
     temperature: float | None = None
@@ -121,7 +122,7 @@ def _weights(request: Request, data: Dataset) -> Weights | None:
 def _effect(request: Request, before: Dataset, after: Dataset) -> tuple[dict, dict]:
     if not request.dry_run:
         return counted(before), counted(after)
-    return compared(before, after, seed=request.seed, **request.scoring)
+    return compared(before, after, request.scores, seed=request.seed, **request.scoring)
 
 
 def _command(

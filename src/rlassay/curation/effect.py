@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,19 @@ def counted(data: Dataset) -> dict[str, Any]:
 
 
 def compared(
-    before: Dataset, after: Dataset, *, preset: str = "default", changes: Mapping[str, Any] | None = None,
-    seed: int = 0,
-) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+    before: Dataset, after: Dataset, scores: Sequence[str] | None = None, **scoring: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Every score of both, as `rlassay compare` computes them: one scaling and one epsilon for both."""
-    return counted(before), counted(after)
+    from rlassay.assay import compare
+
+    comparison = compare([before, after], scores=scores, **scoring)
+    described = []
+    for data, card in zip((before, after), comparison.cards, strict=True):
+        values = {
+            name: {"value": score.value, "interval": score.interval, "direction": score.direction}
+            for name, score in card.scores.items()
+        }
+        described.append(
+            {"episodes": data.episode_count, "transitions": len(data), "scores": values}
+        )
+    return described[0], described[1]
