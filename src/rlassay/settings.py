@@ -35,18 +35,17 @@ def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
 def change(settings: T, changes: Mapping[str, Any]) -> T:
     """A copy with the named fields changed; dots reach nested settings, an unknown key is refused."""
     for key, value in changes.items():
+        if key not in (allowed := allowed_keys(settings)):
+            raise SettingsError("unknown setting", allowed=allowed, got=key)
         settings = _change_one(settings, key, key.split("."), value)
     return settings
 
 
 def _change_one(settings: Any, key: str, path: list[str], value: Any) -> Any:
     head, *rest = path
-    names = {field.name for field in dataclasses.fields(settings)}
-    current = getattr(settings, head, None)
-    if head not in names or bool(rest) != dataclasses.is_dataclass(current):
-        raise SettingsError("unknown setting", allowed=allowed_keys(settings), got=key)
     if rest:
-        return dataclasses.replace(settings, **{head: _change_one(current, key, rest, value)})
+        inner = _change_one(getattr(settings, head), key, rest, value)
+        return dataclasses.replace(settings, **{head: inner})
     kind = typing.get_type_hints(type(settings))[head]
     return dataclasses.replace(settings, **{head: _convert(key, value, kind)})
 

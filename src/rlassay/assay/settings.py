@@ -13,7 +13,7 @@ from rlassay.critic.settings import FAST, PAPER, CriticSettings, refuse_idle_set
 from rlassay.errors import SettingsError
 from rlassay.scores.settings import BaselineSettings
 from rlassay.settings import require
-from rlassay.transport.settings import TransportSettings
+from rlassay.transport import TransportSettings, resolve_cost
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,9 @@ def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     settings = change_settings.change(PRESETS[preset], changed)
     of_critic = {key.removeprefix("critic.") for key in changed if key.startswith("critic.")}
     refuse_idle_settings(settings.critic.method, of_critic)
+    resolve_cost(
+        settings.transport
+    )  # a cost that does not exist is refused before anything is trained
     return Plan(settings, preset, changed)
 
 
