@@ -76,9 +76,8 @@ def flatten(settings: Any) -> dict[str, Any]:
 def _convert(key: str, value: Any, kind: Any) -> Any:
     options = typing.get_args(kind)
     if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
-        if value is None or value in ("none", "None", "null"):
-            if type(None) in options:
-                return None
+        if type(None) in options and (value is None or value in ("none", "None", "null")):
+            return None
         kinds = [option for option in options if option is not type(None)]
         for option in kinds[:-1]:
             try:
