@@ -95,8 +95,10 @@ def _env_spec(env_id: str | None) -> tuple[Any, str | None]:
     import gymnasium
 
     try:
-        return gymnasium.spec(env_id), None
-    except (gymnasium.error.Error, ImportError):
+        spec = gymnasium.spec(env_id)
+        spec.to_json()
+        return spec, None
+    except (gymnasium.error.Error, ImportError, TypeError, ValueError):  # unknown here, or not writable
         return None, env_id
 
 
