@@ -85,7 +85,7 @@ class Trainer:
     def __init__(self, agent, data: Dataset, env_id, folder: Path, settings, seed: int, weights):
         self.kind, self.settings = agent_kind(agent), make_settings(agent, settings)
         self.folder, self.seed = folder, seed
-        env_id = _environment_of(data, env_id)
+        env_id = environment_of(data, env_id)
         self.evaluator = Evaluator(env_id, self.settings.eval_episodes)
         low, high = _matching_bounds(self.evaluator.envs[0], data, env_id)
         self.columns, self.frame, rows = make_columns(data, self.kind, self.settings, low, high)
@@ -224,7 +224,8 @@ def describe_data(data: Dataset) -> dict[str, Any]:
     }
 
 
-def _environment_of(data: Dataset, env_id: str | None) -> str:
+def environment_of(data: Dataset, env_id: str | None) -> str:
+    """The environment to evaluate in: the one named, else the one the dataset names."""
     if env_id or data.env_id:
         return env_id or str(data.env_id)
     raise SettingsError(
@@ -245,6 +246,19 @@ def _matching_bounds(env: Any, data: Dataset, env_id: str) -> tuple[np.ndarray, 
             remedy="name the environment the data was recorded in with --env",
         )
     return env.action_space.low, env.action_space.high
+
+
+def read_weights(path: Path) -> np.ndarray:
+    """The array `weights` of an .npz file, one entry a transition."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return archive["weights"]
+    except (OSError, KeyError, ValueError):
+        raise DatasetError(
+            f"{path} holds no sampling weights",
+            allowed="an .npz file with the array `weights`",
+            remedy="write it with `rlassay curate --weights`",
+        ) from None
 
 
 def _probabilities(weights: np.ndarray | None, count: int, rows: np.ndarray) -> np.ndarray | None:
