@@ -49,7 +49,7 @@ def test_greedy_equals_the_greedy_choice_without_a_heap():
         rest = [e for e in range(40) if e not in chosen]
         gains = [_gain(cells, quality, chosen, e, 10, 0.6) for e in rest]
         chosen.append(rest[int(np.argmax(gains))])
-    assert greedy_choice(quality, cells, 10, 0.6).tolist() == chosen
+    assert greedy_choice(quality, cells, np.ones(40), 10, 0.6).tolist() == chosen
 
 
 def _gain(cells, quality, chosen, episode, count, diversity):
@@ -63,7 +63,9 @@ def test_greedy_reaches_its_promised_share_of_the_optimum():
     for _ in range(5):
         cells, quality = random_cells(rng, 9, 20), rng.random(9)
         best = max(goal(cells, quality, c, 0.5) for c in itertools.combinations(range(9), 3))
-        found = goal(cells, quality, greedy_choice(quality, cells, 3, 0.5).tolist(), 0.5)
+        found = goal(
+            cells, quality, greedy_choice(quality, cells, np.ones(9), 3, 0.5).tolist(), 0.5
+        )
         assert (1 - 1 / np.e) * best <= found <= best + 1e-12
 
 

@@ -7,6 +7,7 @@ from curate_data import made_table
 from rlassay.curation.diversity import Cells
 from rlassay.curation.ranking import parse_terms, rank, unit_ranks
 from rlassay.curation.rule import Rule, choose
+from rlassay.curation.table import EpisodeTable
 from rlassay.errors import DatasetError, SettingsError
 
 
@@ -33,7 +34,17 @@ def test_a_score_that_is_better_when_lower_keeps_the_low_ones():
     [(0.5, 5, 3), (0.333333, 3, 1), (0.666667, 3, 2), (0.1, 30, 3), (0.001, 10, 1), (0.99, 4, 4)],
 )
 def test_a_share_is_rounded_to_the_nearest_number_and_at_least_one(keep, total, count):
-    assert Rule(keep=keep).count(total) == count
+    assert Rule(keep=keep).budget(np.ones(total)) == count
+
+
+def test_a_share_of_the_rows_takes_the_best_episodes_until_it_is_reached():
+    table = EpisodeTable(
+        np.array([0, 5, 15]), np.array([5, 10, 85]), {"q": np.array([3.0, 2.0, 1.0])}
+    )
+    assert kept(table, keep_rows=0.05, by="q") == [0]
+    assert kept(table, keep_rows=0.15, by="q") == [0, 1]
+    assert kept(table, keep_rows=0.16, by="q") == [0, 1, 2]
+    assert kept(table, keep=0.5, by="q") == [0, 1]
 
 
 def test_of_equal_scores_the_earlier_stay_and_the_cut_is_told():
@@ -86,9 +97,10 @@ def test_equal_values_share_their_mean_rank():
 
 
 @pytest.mark.parametrize("keep", [0, -0.5, 1.5, float("nan")])
-def test_a_share_outside_its_range_is_refused(keep):
-    with pytest.raises(SettingsError, match="keep is out of range; allowed: above 0, up to 1"):
-        Rule(keep=keep)
+@pytest.mark.parametrize("name", ["keep", "keep_rows"])
+def test_a_share_outside_its_range_is_refused(name, keep):
+    with pytest.raises(SettingsError, match=f"{name} is out of range; allowed: above 0, up to 1"):
+        Rule(**{name: keep})
 
 
 def test_two_ways_of_choosing_are_refused():
@@ -145,6 +157,15 @@ def test_diverse_prefers_quality_where_coverage_is_equal():
     cells = cells_of([0, 1], [0, 1], [2, 3], [2, 3])
     table = made_table(q=[1, 10, 8, 2])
     assert choose(table, Rule(top_k=2, by="q", diverse=True), cells).kept.tolist() == [1, 2]
+
+
+def test_diverse_within_a_share_of_rows_counts_what_an_episode_costs():
+    """Both long episodes cover two cells; the two short ones cover the same four at a tenth of the cost."""
+    cells = cells_of([0, 1], [2, 3], [0, 1], [2, 3])
+    lengths = np.array([100, 100, 10, 10])
+    table = EpisodeTable(np.arange(4), lengths, {"q": np.ones(4)})
+    rule = Rule(keep_rows=0.05, by="q", diverse=True)
+    assert choose(table, rule, cells).kept.tolist() == [2, 3]
 
 
 def test_diverse_without_a_number_is_refused():

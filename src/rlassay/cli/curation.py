@@ -19,6 +19,10 @@ Out = Annotated[
 Keep = Annotated[
     float | None, typer.Option("--keep", help="Best share of the episodes, above 0 up to 1.")
 ]
+KeepRows = Annotated[
+    float | None,
+    typer.Option("--keep-rows", help="Best episodes until this share of the transitions."),
+]
 TopK = Annotated[int | None, typer.Option("--top-k", help="Number of best episodes.")]
 MinScore = Annotated[
     float | None, typer.Option("--min-score", help="Episodes at least as good as this.")
@@ -93,6 +97,7 @@ def curate(
     path: PathArgument,
     out: Out = None,
     keep: Keep = None,
+    keep_rows: KeepRows = None,
     top_k: TopK = None,
     min_score: MinScore = None,
     only: Only = None,
@@ -129,7 +134,7 @@ def curate(
     keys = observation_keys.split(",") if observation_keys else None
     request = Request(
         source=path,
-        rule=Rule(keep, top_k, min_score, named, by, dedupe, trim_idle, idle_tolerance, diverse, diversity),
+        rule=Rule(keep, keep_rows, top_k, min_score, named, by, dedupe, trim_idle, idle_tolerance, diverse, diversity),
         out=out, to=to, mask=mask, mask_in_place=mask_in_place, force=force, dry_run=dry_run,
         scores=tuple(scores.split(",")) if scores else None,
         weights=weights, weight_by=weight_by, temperature=temperature, seed=seed,

@@ -21,6 +21,7 @@ def curate(
     data: Any,
     *,
     keep: float | None = None,
+    keep_rows: float | None = None,
     top_k: int | None = None,
     min_score: float | None = None,
     only: Sequence[int] | None = None,
@@ -41,7 +42,7 @@ def curate(
 
     own = {name: more.pop(name) for name in ("idle_tolerance", "diversity") if name in more}
     rule = Rule(
-        keep=keep, top_k=top_k, min_score=min_score, only=None if only is None else tuple(only),
+        keep=keep, keep_rows=keep_rows, top_k=top_k, min_score=min_score, only=None if only is None else tuple(only),
         by=by, dedupe=dedupe, trim_idle=trim_idle, diverse=diverse, **own,
     )  # fmt: skip
     return apply_rule(load(data), rule, table=table, seed=seed, scoring=more).data
@@ -58,7 +59,7 @@ def apply_rule(
     """Repetitions go first, then idle rows, then whatever the rule does not choose."""
     if rule.empty:
         raise SettingsError(
-            "no rule is given", allowed="keep, top_k, min_score, only, dedupe, trim_idle"
+            "no rule is given", allowed="keep, keep_rows, top_k, min_score, only, dedupe, trim_idle"
         )
     _refuse_other_table(table, data)
     _refuse_missing(rule.only, data.episode_count)
@@ -89,7 +90,9 @@ def _choose(
         return Choice(np.flatnonzero(np.isin(cleaned.episodes, rule.only)))
     if not rule.ranks:
         return Choice(np.arange(cleaned.data.episode_count))
-    rule.count(cleaned.data.episode_count)  # refuses an impossible number before anything is scored
+    rule.budget(
+        cleaned.data.episode_lengths
+    )  # refuses an impossible number before anything is scored
     if table is None:
         from rlassay.episodes import episode_scores
 

@@ -16,9 +16,10 @@ from rlassay.settings import require
 
 @dataclass(frozen=True)
 class Rule:
-    """How episodes are chosen. At most one of `keep`, `top_k`, `min_score` and `only` is given."""
+    """How episodes are chosen. At most one of `keep`, `keep_rows`, `top_k`, `min_score` and `only` is given."""
 
     keep: float | None = None  # share of episodes, rounded to the nearest number, at least one
+    keep_rows: float | None = None  # share of transitions: best episodes until it is reached
     top_k: int | None = None  # number of episodes
     min_score: float | None = None  # keep what is at least as good as this, in the unit of `by`
     only: tuple[int, ...] | None = None  # exactly these episodes
@@ -30,7 +31,9 @@ class Rule:
     diversity: float = 0.5  # weight of coverage against score with `diverse`
 
     def __post_init__(self) -> None:
-        require(self.keep is None or 0 < self.keep <= 1, "keep", "above 0, up to 1", self.keep)
+        for name in ("keep", "keep_rows"):
+            share = getattr(self, name)
+            require(share is None or 0 < share <= 1, name, "above 0, up to 1", share)
         require(self.top_k is None or self.top_k >= 1, "top_k", "1 or more", self.top_k)
         require(
             self.min_score is None or np.isfinite(self.min_score),
@@ -45,38 +48,46 @@ class Rule:
             "0 up to, not including, 1",
             self.idle_tolerance,
         )
-        given = [n for n in ("keep", "top_k", "min_score", "only") if getattr(self, n) is not None]
+        ways = ("keep", "keep_rows", "top_k", "min_score", "only")
+        given = [name for name in ways if getattr(self, name) is not None]
         if len(given) > 1:
             raise SettingsError("two ways of choosing are given", allowed="one", got=given)
-        if self.diverse and self.keep is None and self.top_k is None:
+        if self.diverse and (self.min_score is not None or self.only is not None or not given):
             raise SettingsError(
-                "diverse needs a number of episodes to choose", remedy="give keep or top_k with it"
+                "diverse needs a number of episodes to choose",
+                remedy="give keep, keep_rows or top_k with it",
             )
         parse_terms(self.by)
 
     @property
     def ranks(self) -> bool:
         """Whether the rule needs scores at all."""
-        return self.top_k is not None or self.min_score is not None or (self.keep or 1.0) < 1
+        shares = self.keep or self.keep_rows or 1.0
+        return self.top_k is not None or self.min_score is not None or shares < 1
 
     @property
     def empty(self) -> bool:
-        return not (
-            self.ranks or self.keep or self.only is not None or self.dedupe or self.trim_idle
-        )
+        shares = self.keep or self.keep_rows
+        return not (self.ranks or shares or self.only is not None or self.dedupe or self.trim_idle)
 
-    def count(self, total: int) -> int:
-        """How many of `total` episodes a ranking rule keeps."""
+    def sizes(self, lengths: np.ndarray) -> np.ndarray:
+        """What each episode costs of the budget: its rows with `keep_rows`, else one."""
+        return lengths.astype(np.float64) if self.keep_rows is not None else np.ones(len(lengths))
+
+    def budget(self, lengths: np.ndarray) -> float:
+        """What a ranking rule may spend; an impossible number is refused."""
+        total = len(lengths)
         if self.top_k is not None:
-            require(
-                self.top_k <= total, "top_k", f"1 to {total:,}, the number of episodes", self.top_k
-            )
+            allowed = f"1 to {total:,}, the number of episodes"
+            require(self.top_k <= total, "top_k", allowed, self.top_k)
             return self.top_k
-        if total == 1 and self.keep is not None:
+        if total == 1 and self.min_score is None:
             raise DatasetError(
                 "the dataset has one episode, so no share of it can be chosen",
                 remedy="nothing was written; --trim-idle and --weights work inside an episode",
             )
+        if self.keep_rows is not None:
+            return self.keep_rows * float(lengths.sum())
         return max(1, int((self.keep or 1.0) * total + 0.5))
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,23 +116,21 @@ def choose(table: EpisodeTable, rule: Rule, cells: Cells | None = None) -> Choic
     unscored = int(np.isnan(ranking.goodness).sum())
     if rule.min_score is not None:
         return Choice(_reaching(ranking, rule.min_score), unscored=unscored)
-    count = rule.count(len(table))
-    if count == len(table):
-        return Choice(np.arange(count), unscored=unscored)
+    sizes, budget = rule.sizes(table.length), rule.budget(table.length)
+    if budget >= sizes.sum():
+        return Choice(np.arange(len(table)), unscored=unscored)
     if rule.diverse:
-        return Choice(_diverse(ranking, rule, cells, count), unscored=unscored)
+        if cells is None:
+            raise SettingsError("diverse needs the cells that each episode visits")
+        quality = np.nan_to_num(unit_ranks(ranking.goodness), nan=0.0)
+        chosen = greedy_choice(quality, cells, sizes, budget, rule.diversity)
+        return Choice(np.sort(chosen), unscored=unscored)
     _refuse_equal(ranking)
     order = ranking.order()
+    count = int(np.searchsorted(np.cumsum(sizes[order]), budget * (1 - 1e-12))) + 1
     worst = ranking.goodness[order[count - 1]]
     tied = int((ranking.goodness[order[count:]] == worst).sum())
     return Choice(np.sort(order[:count]), tied, unscored)
-
-
-def _diverse(ranking: Ranking, rule: Rule, cells: Cells | None, count: int) -> np.ndarray:
-    if cells is None:
-        raise SettingsError("diverse needs the cells that each episode visits")
-    quality = np.nan_to_num(unit_ranks(ranking.goodness), nan=0.0)
-    return np.sort(greedy_choice(quality, cells, count, rule.diversity))
 
 
 def _refuse_equal(ranking: Ranking) -> None:
