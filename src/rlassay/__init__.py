@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from rlassay.assay import assess as assess
     from rlassay.assay import compare as compare
     from rlassay.assay import score as score
+    from rlassay.curation import curate as curate
     from rlassay.dataset import Dataset as Dataset
+    from rlassay.episodes import episode_scores as episode_scores
+    from rlassay.episodes import transition_scores as transition_scores
     from rlassay.io import load as load
     from rlassay.io import save as save
     from rlassay.scorecard import Comparison as Comparison
@@ -39,7 +42,8 @@ _PUBLIC = {
     "register_score": ("rlassay.scores", "register_score"),
     "register_cost": ("rlassay.transport", "register_cost"),
     "episode_scores": ("rlassay.episodes", "episode_scores"),
-    "curate": ("rlassay.curate", "curate"),
+    "transition_scores": ("rlassay.episodes", "transition_scores"),
+    "curate": ("rlassay.curation", "curate"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),
     "oracle": ("rlassay.oracle", "oracle"),
