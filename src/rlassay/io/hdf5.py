@@ -17,6 +17,7 @@ import numpy as np
 
 from rlassay.errors import DatasetError
 from rlassay.io.guards import Budget, json_value, plain_file, refusing
+from rlassay.io.heaps import check_heaps
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MEMBER_LIMIT = 2_000_000  # links in one group
@@ -144,6 +145,7 @@ def attributes(item: h5py.Group | h5py.Dataset) -> dict[str, Any]:
             kind.shape is not None
             and math.prod(kind.shape) * kind.dtype.itemsize <= ATTRIBUTE_LIMIT
         ):
+            _check_text(item, kind.dtype)
             found[name] = json_value(item.attrs[name])
     return found
 
@@ -155,6 +157,7 @@ def text(group: h5py.Group, name: str) -> str | None:
         return None
     if dataset.external or dataset.is_virtual or dataset.dtype.itemsize > ATTRIBUTE_LIMIT:
         return None
+    _check_text(dataset, dataset.dtype)
     value = json_value(np.asarray(dataset[()]).ravel()[0])
     return None if value is None else str(value)
 
@@ -171,6 +174,7 @@ def strings(group: h5py.Group, name: str) -> list[str]:
     stored = dataset.id.get_storage_size()
     if dataset.external or dataset.is_virtual or (dataset.size or 0) > max(stored, 100_000):
         raise DatasetError(f"{group.name}/{name} is not a plain list of names", got=dataset.shape)
+    _check_text(dataset, dataset.dtype)
     values = np.asarray(dataset[()]).ravel().tolist()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
@@ -189,6 +193,13 @@ def audit(group: h5py.Group, budget: Budget, depth: int = 0) -> None:
             check_dataset(item, budget)
         elif isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
             raise _outside(group, name, "external storage")
+        elif isinstance(item, h5py.Dataset):
+            _check_text(item, item.dtype)
+
+
+def _check_text(item: h5py.Group | h5py.Dataset, dtype: np.dtype) -> None:
+    if dtype.hasobject:
+        check_heaps(item.file.filename)
 
 
 def _outside(item: h5py.Group | h5py.Dataset, name: str, kind: str) -> DatasetError:

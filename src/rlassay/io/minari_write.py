@@ -98,7 +98,12 @@ def _env_spec(env_id: str | None) -> tuple[Any, str | None]:
         spec = gymnasium.spec(env_id)
         spec.to_json()
         return spec, None
-    except (gymnasium.error.Error, ImportError, TypeError, ValueError):  # unknown here, or not writable
+    except (
+        gymnasium.error.Error,
+        ImportError,
+        TypeError,
+        ValueError,
+    ):  # unknown here, or not writable
         return None, env_id
 
 
