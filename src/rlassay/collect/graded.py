@@ -130,7 +130,7 @@ def summarise(data: Dataset, path: Path | None = None) -> dict[str, Any]:
     returns = data.episode_returns
     reference = reference_for(data.env_id)
     return {
-        "name": data.origin.source,
+        "name": data.origin.metadata.get("name", data.origin.source),
         "file": None if path is None else path.name,
         "transitions": len(data),
         "episodes": data.episode_count,

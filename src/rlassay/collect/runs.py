@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rlassay.collect.sources import RunActors
+from rlassay.collect.sources import RunActors, read_curve
+from rlassay.errors import SolverError
 from rlassay.progress import progress
 from rlassay.references import reference_for
 from rlassay.runtime import state_folder
@@ -39,6 +44,69 @@ def train_run(env_id: str, seed: int, settings: Any) -> dict[str, Any]:
         with progress(f"TD3 on {env_id}, seed {seed}", settings.steps) as advance:
             trainer.run(lambda point: advance(point.step, _news(point, reference)))
     return {"folder": str(folder), "seed": seed, "steps": settings.steps}
+
+
+def train_all(env_id: str, seeds: list[int], settings: Any) -> None:
+    """Train every seed that is not finished, side by side; one alone runs in this process."""
+    if len(seeds) == 1:
+        train_run(env_id, seeds[0], settings)
+        return
+    from rlassay.collect.td3 import describe
+    from rlassay.engine.local import LocalEngine
+    from rlassay.engine.store import RunStore, Task
+
+    tasks = [
+        Task(
+            "collect",
+            "rlassay.collect.runs:train_task",
+            {"env_id": env_id, "seed": seed, "td3": asdict(settings)},
+            revision=describe(settings)["revision"],
+            label=f"TD3 on {env_id}, seed {seed}",
+        )
+        for seed in seeds
+    ]
+    folders = [run_folder(env_id, seed, settings) for seed in seeds]
+    with _watch(f"TD3 on {env_id}, {len(seeds)} seeds", folders, settings.steps):
+        outcomes = LocalEngine().run(tasks, RunStore())
+    failed = [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
+    if failed:
+        raise SolverError(
+            "; ".join(failed), remedy="run the same command again: it continues where it stopped"
+        )
+
+
+def train_task(settings: Mapping[str, Any], data: Any, folder: Path) -> dict[str, Any]:
+    """`train_run` as a task of the engine; the run keeps its own folder, so that longer runs continue it."""
+    from rlassay.collect.settings import TD3Settings
+
+    return train_run(settings["env_id"], settings["seed"], TD3Settings(**settings["td3"]))
+
+
+@contextmanager
+def _watch(description: str, folders: list[Path], steps: int) -> Iterator[None]:
+    """Show how far runs in other processes are, by the evaluations they have written."""
+    ended = threading.Event()
+
+    def look(advance: Any) -> None:
+        while not ended.wait(2.0):
+            reached = [_last_evaluation(folder) for folder in folders]
+            advance(sum(step for step, _ in reached), f"returns {[round(v) for _, v in reached]}")
+
+    with progress(description, steps * len(folders)) as advance:
+        watcher = threading.Thread(target=look, args=(advance,), daemon=True)
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+
+def _last_evaluation(folder: Path) -> tuple[int, float]:
+    try:
+        return read_curve(folder / "curve.csv")[-1]
+    except (OSError, IndexError):
+        return 0, 0.0
 
 
 def run_actors(env_id: str, seeds: list[int], settings: Any) -> RunActors:
