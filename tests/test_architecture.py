@@ -12,7 +12,7 @@ import rlassay
 ROOT = Path(rlassay.__file__).parent
 AGENTS = {"bc", "awac", "onestep", "td3bc", "cql", "iql", "xql"}
 # Each row may import rows above it, never below.
-FOUNDATION = {"errors", "settings", "runtime", "progress", "references", "scorecard"}
+FOUNDATION = {"errors", "settings", "runtime", "progress", "references", "published", "scorecard"}
 LAYERS = [
     {"dataset", "io", "column_checks", "engine"},
     {"inspect", "nets", "train", "policy", "rollout", "stats"},
