@@ -99,11 +99,11 @@ def oracle_command(
     json: JsonOption = None,
 ) -> None:  # fmt: skip
     """Train the seven agents on each dataset: their mean normalised score, its spread, every run."""
-    from rlassay import oracle
+    from rlassay.oracle import SEVEN, published_oracle
 
     use_store(store)
     if published:
-        results = [oracle.published_oracle(path) for path in paths]
+        results = [published_oracle(path) for path in paths]
     else:
         options = {
             "profile": profile,
@@ -112,7 +112,7 @@ def oracle_command(
             "changes": _pairs(set),
             "workers": workers,
         }
-        chosen = agents.split(",") if agents else list(oracle.SEVEN)
+        chosen = agents.split(",") if agents else list(SEVEN)
         results = [_one_oracle(path, env, chosen, **options) for path in paths]
     several = {"schema": "rlassay.oracles/1", "oracles": results}
     if not emit_json(results[0] if len(results) == 1 else several, json):
@@ -123,9 +123,9 @@ def oracle_command(
 
 
 def _one_oracle(path: str, env: str | None, agents: list[str], workers: int | None, **options: Any):
-    from rlassay import oracle
     from rlassay.engine.local import LocalEngine
     from rlassay.io import load
+    from rlassay.oracle import oracle
     from rlassay.progress import progress
 
     data, total = load(path), len(agents) * options["seeds"]
@@ -134,7 +134,7 @@ def _one_oracle(path: str, env: str | None, agents: list[str], workers: int | No
         def report(done: int, total: int, news: str) -> None:
             advance(done, news)
 
-        result = oracle.oracle(
+        result = oracle(
             data, env, path=path, agents=agents, engine=LocalEngine(workers), report=report,
             command=_command(), **options,
         )  # fmt: skip
