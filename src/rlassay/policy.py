@@ -56,8 +56,14 @@ class Policy:
         from rlassay.engine.files import write_atomically
 
         dtype = np.float16 if half else np.float32
-        tensors = {"low": self.low, "high": self.high, "mean": self.mean, "scale": self.scale}
-        tensors = {name: np.asarray(value, np.float32) for name, value in tensors.items()}
+        tensors: dict[str, np.ndarray] = {
+            "low": self.low,
+            "high": self.high,
+            "mean": self.mean,
+            "scale": self.scale,
+        }
+        for name, value in tensors.items():
+            tensors[name] = np.asarray(value, np.float32)
         for index, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
             tensors[f"layer{index}.w"] = np.ascontiguousarray(w, dtype)
             tensors[f"layer{index}.b"] = np.ascontiguousarray(b, dtype)

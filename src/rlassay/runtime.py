@@ -31,7 +31,7 @@ def keep_compiled_programs() -> None:
     """Turn on JAX's persistent compilation cache, so that a second run starts at once."""
     import jax
 
-    if jax.config.jax_compilation_cache_dir is None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         jax.config.update("jax_compilation_cache_dir", str(state_folder() / "xla"))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
@@ -53,4 +53,6 @@ def quiet_mujoco() -> None:
     import mujoco
 
     log = logging.getLogger("rlassay.mujoco")
-    mujoco.set_mju_user_warning(lambda message: log.info("%s", message))
+    mujoco.set_mju_user_warning(  # pyright: ignore[reportAttributeAccessIssue]
+        lambda message: log.info("%s", message)
+    )

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,9 @@ def save_checkpoint(trainer: Trainer) -> None:
         "info": trainer.info,
         "curve": [list(point) for point in trainer.curve],
     }
-    leaves = {f"leaf{k}": np.asarray(v) for k, v in enumerate(jax.tree.leaves(trainer.state))}
+    leaves: dict[str, Any] = {
+        f"leaf{k}": np.asarray(v) for k, v in enumerate(jax.tree.leaves(trainer.state))
+    }
     buffer = io.BytesIO()
     np.savez(buffer, counters=np.frombuffer(json.dumps(counters).encode(), np.uint8), **leaves)
     write_atomically(trainer.folder / STATE_FILE, buffer.getvalue())

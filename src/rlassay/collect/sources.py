@@ -21,8 +21,11 @@ MANIFEST = "manifest.json"
 class Actors(Protocol):
     """Trained actors of one environment."""
 
-    kind: str
-    env_id: str
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def env_id(self) -> str: ...
 
     def seeds(self) -> list[int]: ...
 

@@ -59,9 +59,14 @@ def init_state(settings: TD3Settings, observation_dim: int, action_dim: int, see
     actor = nets.init_mlp(rng, (observation_dim, width, width, action_dim))
     critic = nets.init_mlp(rng, (observation_dim + action_dim, width, width, 1), ensemble=2)
     adam = optax.adam(settings.learning_rate)
-    copies = jax.tree.map(jnp.array, (actor, critic))
     return TD3State(
-        actor, critic, *copies, adam.init(actor), adam.init(critic), jnp.zeros((), jnp.int32)
+        actor=actor,
+        critic=critic,
+        actor_target=jax.tree.map(jnp.array, actor),
+        critic_target=jax.tree.map(jnp.array, critic),
+        actor_opt=adam.init(actor),
+        critic_opt=adam.init(critic),
+        updates=jnp.zeros((), jnp.int32),
     )
 
 
@@ -93,7 +98,7 @@ def make_step(settings: TD3Settings):
     def update_actor(state: TD3State, batch: Batches) -> TD3State:
         gradient = jax.grad(actor_loss)(state.actor, state.critic, batch)
         change, actor_opt = adam.update(gradient, state.actor_opt)
-        actor = optax.apply_updates(state.actor, change)
+        actor: Any = optax.apply_updates(state.actor, change)
         return state._replace(
             actor=actor,
             actor_opt=actor_opt,
@@ -211,7 +216,7 @@ class Trainer:
     def _update(self) -> None:
         rng = np.random.default_rng([self.seed, BATCH_STREAM, self.step_count])
         shape = (self.settings.burst, self.settings.batch_size)
-        columns = self.replay.sample(rng.integers(0, self.replay.count, shape))
+        columns: Any = self.replay.sample(rng.integers(0, self.replay.count, shape))
         noise = rng.standard_normal((*shape, len(self.low)), dtype=np.float32)
         self.state, info = train.run_steps(
             make_step(self.settings), self.state, None, Batches(*columns, noise)

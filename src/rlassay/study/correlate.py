@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.stats import Estimate, correlations, estimate, resampled_indices
+from rlassay.stats import Correlation, Estimate, correlations, estimate, resampled_indices
 from rlassay.study.files import Row
 
-KINDS = ("pearson", "spearman", "kendall")
+KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 BASELINES = ("return", "q")
 REPLICATES = 2_000
 
@@ -127,7 +127,7 @@ class _Draws:
         self.seeds = np.random.default_rng([seed, 203]).integers(0, 2**31, self.rows.shape)
         self.pooled = len(np.unique(points.environments)) > 1
 
-    def correlation(self, name: str, kind: str) -> tuple[float, np.ndarray]:
+    def correlation(self, name: str, kind: Correlation) -> tuple[float, np.ndarray]:
         x = self.points.signs[name] * self.points.x[name]
         if self.pooled:
             x = np.stack([min_max(column, self.points.environments) for column in x.T], axis=1)
