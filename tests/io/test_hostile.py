@@ -201,6 +201,25 @@ def test_objects_and_text_are_refused(tmp_path):
     refused(path, "has the type")
 
 
+def test_group_inside_itself(tmp_path):
+    def put(file):
+        for index in range(10):  # without a guard, ten to the power of the depth
+            file[f"infos/again{index}"] = file["infos"]
+
+    refused(with_rewards(tmp_path, put), "inside itself", extras=True)
+
+    def put_ladder(file):
+        for level in range(16):
+            for index in range(10):
+                file[f"ladder{level}/step{index}"] = file.require_group(f"ladder{level + 1}")
+
+    refused(with_rewards(tmp_path, put_ladder), "in two places", extras=True)
+    folder = minari(record(FLAGGED), tmp_path)
+    with h5py.File(folder / "data" / "main_data.hdf5", "a") as file:
+        file["episode_0/infos"] = file["episode_0"]
+    refused(folder, "inside itself")
+
+
 def test_group_in_the_place_of_a_column(tmp_path):
     refused(with_rewards(tmp_path, lambda file: file.create_group("rewards")), "rewards is a group")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from h5py import h5o
 
 from rlassay.errors import DatasetError
 from rlassay.io.guards import Budget, json_value, plain_file, refusing
@@ -21,7 +22,7 @@ from rlassay.io.heaps import check_heaps
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MEMBER_LIMIT = 2_000_000  # links in one group
-DEPTH_LIMIT = 16  # soft links, virtual sources and nested groups
+DEPTH_LIMIT = 16  # chains of soft links and of virtual sources
 CHUNK_LIMIT = 2**30  # bytes of one decompressed chunk
 ATTRIBUTE_LIMIT = 2**20  # bytes of one attribute that is kept
 EXPANSION_LIMIT = 2_000  # deflate reaches 1,032
@@ -126,14 +127,28 @@ Leaf = tuple[
 ]  # path, the group it lies in, its name there, itself
 
 
-def leaves(group: h5py.Group, prefix: str = "", depth: int = 0) -> Iterator[Leaf]:
+def leaves(group: h5py.Group, prefix: str = "", seen: set[int] | None = None) -> Iterator[Leaf]:
     """Every dataset below a group that lies in the file itself."""
-    for name in names(group) if depth < DEPTH_LIMIT else ():
+    seen = _once(group, seen)
+    for name in names(group):
         item = child(group, name)
         if isinstance(item, h5py.Group):
-            yield from leaves(item, f"{prefix}{name}/", depth + 1)
+            yield from leaves(item, f"{prefix}{name}/", seen)
         elif item is not None:
             yield f"{prefix}{name}", group, name, item
+
+
+def _once(group: h5py.Group, seen: set[int] | None) -> set[int]:
+    """The groups met so far; one that is reached twice could make the walk endless."""
+    seen = set() if seen is None else seen
+    address = h5o.get_info(group.id).addr
+    if address in seen:
+        raise DatasetError(
+            f"the group {group.name} lies inside itself or in two places",
+            remedy="copy the data into one file without such links, for example with `h5repack`",
+        )
+    seen.add(address)
+    return seen
 
 
 def attributes(item: h5py.Group | h5py.Dataset) -> dict[str, Any]:
@@ -179,16 +194,15 @@ def strings(group: h5py.Group, name: str) -> list[str]:
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
 
-def audit(group: h5py.Group, budget: Budget, depth: int = 0) -> None:
+def audit(group: h5py.Group, budget: Budget, seen: set[int] | None = None) -> None:
     """Check everything below a group, for a library that will read it by itself. Soft links are refused here."""
-    if depth > DEPTH_LIMIT:
-        raise DatasetError(f"{group.name} is nested too deeply", allowed=DEPTH_LIMIT)
+    seen = _once(group, seen)
     for name in names(group):
         if not isinstance(group.get(name, getlink=True), h5py.HardLink):
             raise _outside(group, name, "a link")
         item = group[name]
         if isinstance(item, h5py.Group):
-            audit(item, budget, depth + 1)
+            audit(item, budget, seen)
         elif isinstance(item, h5py.Dataset) and item.dtype.kind in "fiub":
             check_dataset(item, budget)
         elif isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
