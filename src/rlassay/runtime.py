@@ -37,6 +37,29 @@ def keep_compiled_programs() -> None:
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 
 
+def load_plugins() -> None:
+    """Import the modules that register scores, costs or agents of third parties.
+
+    They are the entry points of the group `rlassay` in installed packages and the modules named in
+    `$RLASSAY_PLUGINS`, separated by commas.
+    """
+    from importlib import import_module
+    from importlib.metadata import entry_points
+
+    from rlassay.errors import SettingsError
+
+    names = [point.module for point in entry_points(group="rlassay")]
+    names += [name.strip() for name in os.environ.get("RLASSAY_PLUGINS", "").split(",")]
+    for name in filter(None, names):
+        try:
+            import_module(name)
+        except ImportError as error:
+            raise SettingsError(
+                f"the plugin {name} cannot be imported ({error})",
+                remedy="put its package on PYTHONPATH, or take it out of $RLASSAY_PLUGINS",
+            ) from None
+
+
 def quiet_simulator() -> None:
     """Keep Gymnasium's notices (deprecations, newer versions) off the user's terminal."""
     import logging

@@ -104,8 +104,11 @@ def compare_command(
 
 
 def _options(preset, seeds, seed, scores, reference, pairs) -> dict[str, Any]:
+    """Arguments that `score` and `compare` share; scores of third parties are made known first."""
+    from rlassay.runtime import load_plugins
     from rlassay.settings import parse_pairs
 
+    load_plugins()
     return {
         "preset": preset,
         "seeds": seeds,

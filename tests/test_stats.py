@@ -1,0 +1,119 @@
+"""Intervals, robust means and correlations against independent formulas."""
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from rlassay import stats
+from rlassay.stats import Resampling
+
+RNG = np.random.default_rng(0)
+
+
+def test_bootstrap_variance_of_a_mean_is_that_of_the_textbook():
+    values = RNG.normal(size=60)
+    variance, count = Resampling(4_000).variance([(values, np.arange(60))])
+    assert count == 60
+    assert variance == pytest.approx(values.var(ddof=1) / 60, rel=0.1)
+
+
+def test_episodes_are_resampled_not_rows():
+    level = RNG.normal(size=40)
+    group = np.repeat(np.arange(40), 25)
+    variance, _ = Resampling(4_000).variance([(level[group], group)])
+    assert variance == pytest.approx(level.var(ddof=1) / 40, rel=0.1)
+
+
+def test_the_variance_of_a_functional_equals_a_plain_loop():
+    values = RNG.normal(size=30)
+    variance, _ = Resampling(2_000, seed=1).variance([(values, np.arange(30))], stats.top_mean)
+    rng = np.random.default_rng(9)
+    loop = [np.sort(values[rng.integers(0, 30, 30)])[-3:].mean() for _ in range(2_000)]
+    assert variance == pytest.approx(np.var(loop) * 30 / 29, rel=0.15)
+
+
+def test_many_groups_are_thinned_and_the_variance_scaled(monkeypatch):
+    values = RNG.normal(size=4_000)
+    everything, _ = Resampling(2_000).variance([(values, np.arange(4_000))])
+    monkeypatch.setattr(stats, "MOST_GROUPS", 500)
+    thinned, count = Resampling(2_000).variance([(values, np.arange(4_000))])
+    assert count == 4_000
+    assert thinned == pytest.approx(everything, rel=0.25)
+
+
+def test_one_group_has_no_variance_and_no_interval():
+    assert Resampling().variance([(np.ones(5), np.zeros(5, int))]) == (0.0, 1)
+    assert stats.interval([1.0], 0.0, 1) is None
+
+
+def test_interval_of_one_seed_is_students():
+    low, high = stats.interval([3.0], 0.04, 11) or (0, 0)
+    half = scipy.stats.t.ppf(0.975, 10) * 0.2
+    assert (low, high) == pytest.approx((3 - half, 3 + half))
+
+
+def test_seeds_widen_the_interval_by_their_standard_error():
+    seeds = [1.0, 2.0, 3.0]
+    low, high = stats.interval(seeds, 0.0, 50) or (0, 0)
+    half = scipy.stats.t.ppf(0.975, 2) * np.sqrt(1 / 3)
+    assert (low, high) == pytest.approx((2 - half, 2 + half))
+
+
+def test_top_mean_counts_the_border_in_part():
+    values = np.arange(25.0)
+    assert stats.top_mean(values, np.ones(25)) == pytest.approx((24 + 23 + 0.5 * 22) / 2.5)
+    doubled = stats.top_mean(np.repeat(values, 2), np.ones(50))
+    assert stats.top_mean(values, np.full(25, 2.0)) == pytest.approx(doubled)
+
+
+def test_interquartile_mean_equals_scipys_where_quarters_are_whole():
+    values = RNG.normal(size=40)
+    assert stats.interquartile_mean(values) == pytest.approx(scipy.stats.trim_mean(values, 0.25))
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [
+        ("pearson", scipy.stats.pearsonr),
+        ("spearman", scipy.stats.spearmanr),
+        ("kendall", scipy.stats.kendalltau),
+    ],
+)
+def test_correlations_equal_scipys_with_ties(kind, other):
+    x = RNG.integers(0, 6, 25).astype(float)
+    y = x + RNG.integers(0, 4, 25)
+    assert stats.correlation(x, y, kind) == pytest.approx(other(x, y)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
+def test_a_constant_has_no_correlation(kind):
+    assert np.isnan(stats.correlation(np.ones(5), np.arange(5.0), kind))
+    assert stats.correlation_interval(np.ones(5), np.arange(5.0), kind).interval is None
+
+
+def test_the_interval_of_a_correlation_covers_it_most_of_the_time():
+    covered = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=40)
+        y = 0.8 * x + 0.6 * rng.normal(size=40)
+        low, high = stats.correlation_interval(x, y, replicates=400, seed=seed).interval or (0, 0)
+        covered += low <= 0.8 <= high
+    assert 85 <= covered <= 100
+
+
+def test_strata_are_resampled_apart():
+    strata = np.repeat([0, 1], [4, 16])
+    drawn = stats.resampled_indices(20, strata, 50, 0)
+    assert (drawn[:, :4] < 4).all() and (drawn[:, 4:] >= 4).all()
+
+
+def test_a_paired_difference_is_tighter_than_two_intervals():
+    y = RNG.normal(size=30)
+    first = y + 0.3 * RNG.normal(size=30)
+    second = first + 0.05 * RNG.normal(size=30)
+    difference = stats.correlation_difference(first, second, y)
+    low, high = difference.interval or (0, 0)
+    wide = stats.correlation_interval(first, y).interval or (0, 0)
+    assert low <= difference.value <= high
+    assert high - low < 0.5 * (wide[1] - wide[0])
