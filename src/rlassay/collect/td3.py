@@ -219,7 +219,7 @@ class Trainer:
         columns: Any = self.replay.sample(rng.integers(0, self.replay.count, shape))
         noise = rng.standard_normal((*shape, len(self.low)), dtype=np.float32)
         self.state, info = train.run_steps(
-            make_step(self.settings), self.state, None, Batches(*columns, noise)
+            make_step(self.settings), self.state, None, Batches._make((*columns, noise))
         )
         self.info = {name: float(np.mean(value)) for name, value in info.items()}
         self.pending = 0

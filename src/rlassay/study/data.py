@@ -1,0 +1,65 @@
+"""Datasets of the studies: rolled out from the zoo once, kept in the run store, named by what they are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from rlassay import io
+from rlassay.collect import make_dataset
+from rlassay.collect.graded import RolloutSettings, describe
+from rlassay.collect.recipes import RANDOM_STEP, Recipe
+from rlassay.collect.sources import Actors, ZooActors
+from rlassay.engine.files import write_json
+from rlassay.runtime import state_folder
+from rlassay.study.plan import Profile, study_recipes
+
+
+@dataclass(frozen=True)
+class StudyData:
+    """One dataset of a study: where it lies, and its fingerprint."""
+
+    environment: str
+    name: str
+    path: Path
+    fingerprint: str
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """How a task of the engine names it."""
+        return {"path": str(self.path), "fingerprint": self.fingerprint}
+
+
+def study_data(
+    environment: str, names: Iterable[str], profile: Profile, zoo: Path
+) -> dict[str, StudyData]:
+    """The named datasets of an environment, made where they are missing."""
+    actors = ZooActors.open(zoo, environment)
+    recipes = study_recipes(actors)
+    settings = RolloutSettings(profile.transitions)
+    return {name: _one(environment, actors, recipes[name], settings) for name in names}
+
+
+def _one(environment: str, actors: Actors, recipe: Recipe, settings: RolloutSettings) -> StudyData:
+    folder = state_folder() / "datasets" / environment
+    path = folder / f"{recipe.name}-{_identity(actors, recipe, settings)}.npz"
+    beside = path.with_suffix(".json")
+    if not (path.exists() and beside.exists()):
+        data = make_dataset(actors, recipe, settings)
+        io.save(data, path)
+        write_json(beside, {"fingerprint": data.fingerprint})
+    fingerprint = json.loads(beside.read_text())["fingerprint"]
+    return StudyData(environment, recipe.name, path, fingerprint)
+
+
+def _identity(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:
+    """Changes with the recipe, the rollout's settings, the simulator and the actors' weights."""
+    digest = hashlib.sha256(json.dumps(describe(actors, recipe, settings), sort_keys=True).encode())
+    for part in recipe.parts:
+        if part.step != RANDOM_STEP:
+            for layer in actors.actor(part.seed, part.step).weights:
+                digest.update(layer.tobytes())
+    return digest.hexdigest()[:12]

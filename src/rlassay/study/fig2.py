@@ -1,0 +1,98 @@
+"""Figure 2: how well each score predicts the oracle, from the committed raw results alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rlassay.scores import SCORES
+from rlassay.study.cells import refuse_mixed
+from rlassay.study.correlate import (
+    Points,
+    choose,
+    correlation_rows,
+    leave_one_out,
+    make_points,
+    oracle_table,
+)
+from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.plan import AGENTS, PANELS
+
+# The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
+CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
+COLUMNS = (
+    "panel", "scope", "kind", "score_name", "n", "value", "low", "high",
+    "minus_return_value", "minus_return_low", "minus_return_high",
+    "minus_q_value", "minus_q_low", "minus_q_high",
+)  # fmt: skip
+
+
+def render(results: Path) -> str:
+    """Correlations of every panel as CSV, figure and Markdown."""
+    source, folder = results / "table1", results / "fig2"
+    refuse_mixed(source / "runs.csv", "rlassay study table1 --run")
+    scores, runs = read_table(source / "scores.csv"), read_table(source / "runs.csv")
+    points = study_points(scores, runs, AGENTS)
+    rows = [
+        row for panel, part in panel_points(points).items() for row in correlation_rows(part, panel)
+    ]
+    complete = bool(read_about(source / "runs.csv").get("complete"))
+    about = {"command": "rlassay study fig2", "complete": complete, "datasets": len(points.y)}
+    write_table(folder / "correlations.csv", rows, COLUMNS, about)
+    chosen = choose(points, CANDIDATES)
+    judged = leave_one_out(points, CANDIDATES) if len(np.unique(points.environments)) > 1 else []
+    if judged:
+        write_table(folder / "choice.csv", judged, list(judged[0]), {**about, "chosen": chosen})
+    _draw(points, rows, folder / "figure.svg")
+    text = _markdown(rows, judged, chosen, points)
+    from rlassay.engine.files import write_atomically
+
+    write_atomically(folder / "table.md", text)
+    return text
+
+
+def study_points(scores: Sequence[Row], runs: Sequence[Row], agents: Sequence[str]) -> Points:
+    """Datasets whose oracle is complete, with every score at the default discount and `q` at the others."""
+    named = []
+    for row in scores:
+        suffix = "" if row["discount"] == 0.99 else f"@{row['discount']:g}"
+        if row["score_name"] is not None and row["score_name"] != "bwd":
+            named.append({**row, "score_name": f"{row['score_name']}{suffix}"})
+    signs = {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
+    signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
+    return make_points(named, oracle_table(runs, agents), signs)
+
+
+def panel_points(points: Points) -> dict[str, Points]:
+    """The three panels and everything together; a panel with fewer than three datasets is left out."""
+    parts = {
+        name: points.restrict(np.isin(points.datasets, members)) for name, members in PANELS.items()
+    }
+    return {name: part for name, part in parts.items() if len(part.y) >= 3}
+
+
+def _markdown(rows: Sequence[Row], judged: Sequence[Row], chosen: str, points: Points) -> str:
+    text = f"{len(points.y)} datasets with a complete oracle.\n"
+    for panel in dict.fromkeys(row["panel"] for row in rows):
+        for scope in ("pooled, both min-max",):
+            part = [
+                r
+                for r in rows
+                if r["panel"] == panel and r["scope"] == scope and r["kind"] == "pearson"
+            ]
+            if part:
+                part.sort(key=lambda row: -(row["value"] if row["value"] is not None else -2))
+                shown = ["score_name", "n", "value", "low", "high", "minus_return_value", "minus_return_low", "minus_return_high"]  # fmt: skip
+                text += f"\n### {panel}: Pearson, {scope}\n\n" + markdown_table(part, shown)
+    if judged:
+        text += f"\n### Choice of the default\n\nChosen on all environments: `{chosen}`.\n\n"
+        text += markdown_table(judged, list(judged[0]))
+    return text
+
+
+def _draw(points: Points, rows: Sequence[Row], path: Path) -> None:
+    from rlassay.study.figures import draw_correlations
+
+    draw_correlations(points, rows, path)

@@ -1,0 +1,165 @@
+"""Table 1: every score and the oracle for every dataset, three environments; the paper's printed rows beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlassay.study.cells import Report, export_cells, refuse_mixed, run_cells
+from rlassay.study.correlate import oracle_table
+from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.paper import printed
+from rlassay.study.plan import AGENTS, ENVIRONMENTS, ORACLE_DATASETS, PANELS, Profile
+
+DISCOUNTS = (0.99, 0.995, 0.999)  # a value at .99 can misorder long episodes
+VALUE_SCORES = (
+    "q",
+    "advantage",
+    "pd",
+    "bwd.exact",
+    "bwd.tail",
+    "bwd.sinkhorn",
+)  # rescored at the other discounts
+SHOWN = (
+    "reward",
+    "return",
+    "q",
+    "advantage",
+    "pd",
+    "bwd.exact",
+    "bwd.tail",
+    "bwd.dual",
+    "bwd.sinkhorn",
+)
+
+
+def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
+    """Score and train what is missing, then export; returns the causes of failures."""
+    from rlassay.study.data import study_data
+    from rlassay.study.scoring import COLUMNS as SCORE_COLUMNS
+    from rlassay.study.scoring import score_cells, score_rows
+
+    failures: list[str] = []
+    score_grid, train_grid = [], []
+    for environment in available(zoo):
+        data = study_data(environment, PANELS["all"], profile, zoo)
+        score_grid += score_cells(environment, list(data.values()), profile.score_seeds)
+        for discount in DISCOUNTS[1:]:
+            changed = {"critic.discount": discount}
+            score_grid += score_cells(environment, list(data.values()), profile.score_seeds, VALUE_SCORES, changed)  # fmt: skip
+        train_grid.append([data[name] for name in ORACLE_DATASETS])
+    about = {
+        "command": f"rlassay study table1 --profile {profile.name} --run",
+        "profile": profile.name,
+    }
+    failures += run_cells(score_grid, report=report)
+    export_cells(results / "table1" / "scores.csv", score_grid, SCORE_COLUMNS, score_rows, about)
+    cells = _interleaved(train_grid, profile)
+    _tell_grid(cells, report)
+    failures += run_cells(cells, report=report)
+    export_runs(results / "table1", cells, about)
+    return failures
+
+
+def export_runs(folder: Path, cells: Sequence[Any], about: Mapping[str, Any]) -> None:
+    """`runs.csv` with the last evaluation of every run, `curves.csv` with all of them."""
+    from rlassay.study.training import COLUMNS, CURVE_COLUMNS, curve_rows, training_rows
+
+    revisions = sorted({cell.task.revision for cell in cells})
+    export_cells(
+        folder / "runs.csv", cells, COLUMNS, training_rows, {**about, "revisions": revisions}
+    )
+    export_cells(folder / "curves.csv", cells, CURVE_COLUMNS, curve_rows, about)
+
+
+def _interleaved(grids: Sequence[Sequence[Any]], profile: Profile) -> list[Any]:
+    """The first dataset of every environment, then the second: the most telling comparisons are complete first."""
+    from rlassay.study.training import training_cells
+
+    ordered = [data for column in zip(*grids, strict=True) for data in column]
+    return training_cells(ordered, AGENTS, profile.oracle_seeds, profile.name)
+
+
+def _tell_grid(cells: Sequence[Any], report: Report) -> None:
+    """Before anything long starts: how many runs, and the hours by the milliseconds an update has cost so far."""
+    from rlassay.engine.store import RunStore
+
+    store = RunStore()
+    known: dict[str, list[float]] = {}
+    missing: dict[str, int] = {}
+    for cell in cells:
+        agent, found = cell.columns["agent"], store.result(cell.task)
+        if found is None:
+            missing[agent] = missing.get(agent, 0) + cell.task.settings["settings"]["updates"]
+        else:
+            known.setdefault(agent, []).append(1e3 * found["seconds"]["total"] / found["updates"])
+    cost = {agent: float(np.mean(values)) for agent, values in known.items()}
+    typical = float(np.mean(list(cost.values()))) if cost else 2.0
+    hours = sum(updates * cost.get(agent, typical) for agent, updates in missing.items()) / 3.6e6
+    shown = ", ".join(f"{agent} {value:.2f} ms" for agent, value in sorted(cost.items()))
+    report(
+        f"{len(cells)} runs; an update costs {shown or 'about 2 ms (assumed)'}; {hours:.1f} core hours to go"
+    )
+
+
+def available(zoo: Path) -> list[str]:
+    """Environments of the study that the zoo holds with at least two seeds."""
+    from rlassay.collect.sources import ZooActors
+    from rlassay.collect.zoo import read_manifest
+
+    known = read_manifest(zoo)["environments"]
+    return [
+        env for env in ENVIRONMENTS if env in known and len(ZooActors.open(zoo, env).seeds()) > 1
+    ]
+
+
+def render(results: Path) -> str:
+    """The Markdown table from committed results; also written as CSV."""
+    folder = results / "table1"
+    refuse_mixed(folder / "runs.csv", "rlassay study table1 --run")
+    rows = table_rows(read_table(folder / "scores.csv"), read_table(folder / "runs.csv"))
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    complete = all(read_about(folder / name).get("complete") for name in ("scores.csv", "runs.csv"))
+    about = {"command": "rlassay study table1", "complete": complete}
+    write_table(folder / "table.csv", rows, columns, about)
+    shown = ["environment", "dataset", "oracle", "agents", *SHOWN]
+    text = markdown_table(rows, [name for name in shown if name in columns])
+    beside = [row for row in rows if "paper_oracle" in row]
+    paper = ["environment", "dataset", "oracle", "paper_oracle", "q", "paper_q", "pd", "paper_pd",
+             "bwd.exact", "bwd.tail", "paper_bwd"]  # fmt: skip
+    text += "\n### Beside the paper's printed rows\n\n" + markdown_table(beside, paper)
+    _write_markdown(folder / "table.md", text)
+    return text
+
+
+def table_rows(scores: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
+    """One row a dataset: the oracle, how many of its agents have run, the mean of every score over seeds."""
+    oracle = oracle_table(runs, AGENTS)
+    counted: dict[tuple[str, str], set[str]] = {}
+    for run_row in runs:
+        if run_row["score"] is not None:
+            counted.setdefault((run_row["environment"], run_row["dataset"]), set()).add(
+                run_row["agent"]
+            )
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in scores:
+        if row["discount"] == DISCOUNTS[0] and row["dataset"] is not None:
+            cell = values.setdefault((row["environment"], row["dataset"]), {})
+            if row["value"] is not None:
+                cell.setdefault(row["score_name"], []).append(row["value"])
+    rows = []
+    for key, cell in values.items():
+        row: Row = {"environment": key[0], "dataset": key[1], "oracle": oracle.get(key)}
+        row["agents"] = f"{len(counted.get(key, ()))}/{len(AGENTS)}"
+        row |= {name: float(np.mean(found)) for name, found in cell.items()}
+        rows.append(row | printed(*key))
+    return rows
+
+
+def _write_markdown(path: Path, text: str) -> None:
+    from rlassay.engine.files import write_atomically
+
+    write_atomically(path, text)
