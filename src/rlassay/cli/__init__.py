@@ -43,9 +43,9 @@ def _root(
 
 
 def _register_commands() -> None:
-    from rlassay.cli import collecting, curation, data, scoring, training
+    from rlassay.cli import collecting, curation, data, scoring, studying, training
 
-    for group in (data, curation, scoring, training, collecting):
+    for group in (data, curation, scoring, training, collecting, studying):
         group.register(app)
 
 

@@ -1,0 +1,47 @@
+"""The paper's tables and figures, reproduced with evidence: `rlassay study NAME`.
+
+A study either renders what `results/` holds, in seconds, or runs what is missing first. Every task is kept in the run
+store, so that a study goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+from rlassay.errors import SettingsError
+from rlassay.study.cells import Report
+from rlassay.study.files import read_about
+from rlassay.study.plan import PROFILES
+
+STUDIES = ("table1", "fig2", "fig1", "table2", "runtime")
+_RAW = {
+    "table1": ("table1/scores.csv", "table1/runs.csv"),
+    "fig2": ("table1/scores.csv", "table1/runs.csv"),
+    "fig1": ("fig1/runs.csv",),
+    "table2": ("table2/runs.csv",),
+    "runtime": ("runtime/times.csv", "runtime/growth.csv"),
+}
+
+
+def study(
+    name: str,
+    *,
+    profile: str = "lite",
+    run: bool = False,
+    results: Path = Path("results"),
+    zoo: Path = Path("zoo"),
+    report: Report = lambda line: None,
+) -> tuple[str, list[str]]:
+    """Render a study from `results`, after running what is missing if asked: (Markdown, what is missing)."""
+    if name not in STUDIES:
+        raise SettingsError("unknown study", allowed=STUDIES, got=name)
+    if profile not in PROFILES:
+        raise SettingsError("unknown profile", allowed=PROFILES, got=profile)
+    failures: list[str] = []
+    if run:
+        runner = importlib.import_module(f"rlassay.study.{'table1' if name == 'fig2' else name}")
+        failures = runner.run(results, PROFILES[profile], zoo, report)
+    text = importlib.import_module(f"rlassay.study.{name}").render(results)
+    missing = [cell for raw in _RAW[name] for cell in read_about(results / raw).get("missing", [])]
+    return text, failures + missing

@@ -1,0 +1,75 @@
+"""The command that reproduces the paper's tables and figures: study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rlassay.cli.options import JsonOption, StoreOption, emit_json, use_store
+
+PARTIAL = 3  # exit code: some cells of the grid have no result
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the app."""
+    app.command("study")(study_command)
+
+
+def study_command(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="table1, fig1, fig2, table2 or runtime.")
+    ],
+    profile: Annotated[
+        str, typer.Option("--profile", help="Budget of what is run: lite or paper.")
+    ] = "lite",
+    run: Annotated[
+        bool, typer.Option("--run", help="First compute what is missing: hours; resumable.")
+    ] = False,
+    results: Annotated[
+        Path, typer.Option("--results", metavar="DIR", help="Where raw results and tables live.")
+    ] = Path("results"),
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            "--data", metavar="DIR", help="table1 on real D4RL files with the published oracle."
+        ),
+    ] = None,
+    zoo: Annotated[
+        Path, typer.Option("--zoo", metavar="DIR", help="The zoo of a checkout of the project.")
+    ] = Path("zoo"),
+    json_file: JsonOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Reproduce a table or figure of the paper from results/, computing what is missing with --run."""
+    from rlassay.study import study
+
+    use_store(store)
+
+    def report(line: str) -> None:
+        typer.echo(line, err=True)
+
+    if data is not None:
+        from rlassay.study.d4rl import d4rl_table
+
+        text, missing = d4rl_table(name, data, results, report)
+    else:
+        text, missing = study(
+            name, profile=profile, run=run, results=results, zoo=zoo, report=report
+        )
+    outcome = {
+        "schema": "rlassay.study/1",
+        "name": name,
+        "complete": not missing,
+        "missing": missing,
+        "table": text,
+    }
+    if not emit_json(outcome, json_file):
+        typer.echo(text)
+    if missing:
+        shown = "; ".join(missing[:3]) + (
+            f"; and {len(missing) - 3} more" if len(missing) > 3 else ""
+        )
+        typer.echo(f"incomplete, {len(missing)} cells are empty: {shown}. Add --run to compute them.", err=True)  # fmt: skip
+        raise typer.Exit(PARTIAL)

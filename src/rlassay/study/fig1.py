@@ -1,0 +1,115 @@
+"""Figure 1: TD3+BC between cloning and value, over twelve weights of the value, per level of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from rlassay.study.cells import Cell, Report, refuse_mixed, run_cells
+from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.plan import Profile
+
+ENVIRONMENTS = {"lite": ("Hopper-v5",), "paper": ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")}
+LEVELS = ("level-50k", "level-200k", "medium-replay", "level-1000k")
+WITHOUT_CLONING = 1e6  # the cloning term is a millionth of the value's: "infinite"
+WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, WITHOUT_CLONING)
+
+
+def weight_name(weight: float) -> str:
+    """How a weight is written in tables."""
+    return "inf" if weight == WITHOUT_CLONING else f"{weight:g}"
+
+
+def cells(environments: Sequence[str], profile: Profile, zoo: Path) -> list[Cell]:
+    """Every environment, level and weight; the paper uses three seeds, `lite` one."""
+    from rlassay.study.data import study_data
+    from rlassay.study.training import training_cells
+
+    found = []
+    for environment in environments:
+        data = study_data(environment, LEVELS, profile, zoo)
+        for weight in WEIGHTS:
+            changes = {"td3bc.value_weight": weight}
+            found += training_cells(
+                data.values(), ["td3bc"], profile.oracle_seeds, profile.name, changes, weight_name(weight)
+            )  # fmt: skip
+    return found
+
+
+def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
+    """Train what is missing and export."""
+    from rlassay.study.table1 import available, export_runs
+
+    environments = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
+    grid = cells(environments, profile, zoo)
+    failures = run_cells(grid, report=report)
+    about = {
+        "command": f"rlassay study fig1 --profile {profile.name} --run",
+        "profile": profile.name,
+    }
+    export_runs(results / "fig1", grid, about)
+    return failures
+
+
+def render(results: Path) -> str:
+    """Mean score by weight and level, as Markdown, CSV and figure."""
+    folder = results / "fig1"
+    refuse_mixed(folder / "runs.csv", "rlassay study fig1 --run")
+    rows = table_rows(read_table(folder / "runs.csv"))
+    about = {
+        "command": "rlassay study fig1",
+        "complete": read_about(folder / "runs.csv").get("complete"),
+    }
+    columns = [
+        "environment",
+        "dataset",
+        *(weight_name(weight) for weight in WEIGHTS),
+        "best_weight",
+    ]
+    write_table(folder / "table.csv", rows, columns, about)
+    _draw(rows, folder / "figure.svg")
+    text = markdown_table(rows, columns)
+    from rlassay.engine.files import write_atomically
+
+    write_atomically(folder / "table.md", text)
+    return text
+
+
+def table_rows(runs: Sequence[Row]) -> list[Row]:
+    """One row a level: the mean over seeds at every weight, and the best weight (chosen on the same runs)."""
+    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for run_row in runs:
+        cell = found.setdefault((run_row["environment"], run_row["dataset"]), {})
+        if run_row["score"] is not None:
+            cell.setdefault(_variant(run_row), []).append(run_row["score"])
+    rows = []
+    for (environment, dataset), scores in found.items():
+        means = {name: float(np.mean(values)) for name, values in scores.items()}
+        best = max(means, key=lambda name: means[name]) if means else None
+        rows.append({"environment": environment, "dataset": dataset, **means, "best_weight": best})
+    return rows
+
+
+def _variant(row: Row) -> str:
+    """Tables are read with numbers as floats; `inf` stands for the largest weight."""
+    value = row["variant"]
+    return "inf" if value in ("inf", float("inf")) else f"{float(value):g}"
+
+
+def _draw(rows: Sequence[Row], path: Path) -> None:
+    from rlassay.study.figures import draw_lines
+
+    names = [weight_name(weight) for weight in WEIGHTS]
+    series: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in rows:
+        points = [
+            (float(k), row[name]) for k, name in enumerate(names) if row.get(name) is not None
+        ]
+        if points:
+            series.setdefault(row["environment"], {})[row["dataset"]] = points
+    draw_lines(
+        series, path, xlabel="weight of the value (0 clones, inf does not)", ylabel="normalised return (0 to 100)",
+        ticks=names,
+    )  # fmt: skip
