@@ -1,10 +1,10 @@
 """Screenshots of the report page for the documentation.
 
-    python scripts/screenshots.py CARDS.json [-o docs/images]
+    rlassay compare samples/*.hdf5 --seeds 3 --json cards.json
+    python scripts/screenshots.py cards.json --card 1
 
-CARDS.json is what `rlassay score --json` or `rlassay compare --json` wrote. One picture shows the page of
-several datasets, the others the page of the last one: desktop, dark, the explorer at work, phone. Each is
-at most 200 KB (a palette of 128 colours is enough for flat colours).
+One picture shows the page of several datasets, the others the page of one: desktop, dark, the explorer at
+work, phone. Each is at most 200 KB (a palette of 128 colours is enough for flat colours).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def main() -> None:
     )
     parser.add_argument("cards", type=Path)
     parser.add_argument("-o", "--out", type=Path, default=Path("docs/images"))
+    parser.add_argument("--card", type=int, default=0, help="the card that is shown alone")
     arguments = parser.parse_args()
     cards, comparison = read_saved([arguments.cards])
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -46,7 +47,7 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         one, several = Path(folder) / "one.html", Path(folder) / "several.html"
-        write_page([cards[-1]], one)
+        write_page([cards[arguments.card]], one)
         browser = playwright.chromium.launch(
             executable_path=program, args=["--no-sandbox", "--disable-gpu"]
         )

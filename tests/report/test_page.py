@@ -18,7 +18,7 @@ from rlassay.report import charts
 from rlassay.report.content import card_view, curated_name, explorer_spec, flattened
 from rlassay.report.page import MAX_BYTES, page_html, write_page
 from rlassay.report.series import episodes_of
-from rlassay.scorecard import Scorecard
+from rlassay.scorecard import Scorecard, Warning
 
 PARTS = ("episodes", "histograms", "calibration", "training")
 
@@ -152,6 +152,20 @@ def test_long_training_curves_are_thinned_but_keep_their_range():
     assert spec["x"][-1] > 4900
 
 
+def test_noise_of_a_settled_curve_does_not_fill_the_chart():
+    card = make_card(series={"training": {"step": [1, 2, 3], "critic": [100.0, 100.5, 100.0]}})
+    low, high = charts.training_charts(card)[0]["y_range"]
+    assert high - low == pytest.approx(10.05)
+    assert low < 100 < 100.5 < high
+
+
+def test_backticks_become_code_and_stay_escaped():
+    warning = Warning("a", "read `re<b>lative` beside it", "use `--x`")
+    page = page_html([make_card(warnings=(warning,))])
+    assert "read <code>re&lt;b&gt;lative</code> beside it" in page
+    assert "<code>--x</code>" in page
+
+
 def test_a_sample_is_drawn_where_there_are_too_many_episodes_and_said():
     card = make_card(episodes=100_000)
     page = page_html([card])
@@ -196,7 +210,9 @@ def test_view_shows_every_score_setting_check_and_fact():
     card = make_card()
     view = card_view(card, "x", "card0", 100)
     assert {row["name"] for row in view["scores"]} == set(card)
-    assert ("critic.target_rate", "0.005") in view["settings"]
+    assert ("target_rate", "0.005") in view["settings"]["critic"]
+    assert ("preset", "default") in view["settings"]["general"]
+    assert ("correlation", "0.94") in view["diagnosis"]["critic"]
     assert [check["status"] for check in view["checks"]] == ["pass", "pass", "warn"]
     assert ("Fingerprint", card.dataset["fingerprint"]) in view["facts"]
     assert view["command"] == card.command

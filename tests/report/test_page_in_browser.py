@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import csv
+import shlex
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from cards import make_card, make_comparison, three_cards
 
+import rlassay
+from rlassay import samples
 from rlassay.report.page import page_html
 from rlassay.scorecard import Warning
 
@@ -22,6 +27,10 @@ COUNT_PIXELS = """([selector, [red, green, blue]]) => [...document.querySelector
     if (Math.abs(data[i] - red) < 4 && Math.abs(data[i + 1] - green) < 4 && Math.abs(data[i + 2] - blue) < 4) found++;
   return found;
 })"""
+# Count light pixels of the copies at the very end of the browser's own preparations for printing.
+KEEP_PAPER = f"""() => addEventListener("beforeprint", () => {{
+  window.printed = ({COUNT_PIXELS})(["canvas.paper", {DATA_LIGHT}]);
+}})"""
 COPY_CHARTS = """() => { for (const [element, { view }] of rlassay.figures) {
   const { canvas } = view.export("png", true); canvas.className = "probe"; element.append(canvas);
 } }"""
@@ -142,7 +151,8 @@ def test_best_share_gives_the_exact_curate_command_and_copies_it(visit, one_page
     page.click("[data-best='0.25']")
     command = page.inner_text("[data-part='command']")
     assert command == "rlassay curate data/hopper-medium.hdf5 --keep 0.25 --by bwd -o hopper-medium-curated.hdf5"  # fmt: skip
-    assert "exactly this selection" in page.inner_text("[data-part='command-note']")
+    note = page.inner_text("[data-part='command-note']")
+    assert note.startswith("Keeps the best 30 by bwd, as selected here. The data are scored again")
     page.click(".explorer [data-copy]")
     page.wait_for_selector(".explorer button:has-text('Copied')")
     assert page.evaluate("navigator.clipboard.readText()") == command
@@ -159,7 +169,7 @@ def test_a_score_where_lower_is_better_keeps_its_low_end(visit):
     page.click("[data-best='0.1']")
     assert page.input_value("[data-bound='score-from']") == ""
     assert "--keep 0.1 --by pd" in page.inner_text("[data-part='command']")
-    assert "exactly" in page.inner_text("[data-part='command-note']")
+    assert "as selected here" in page.inner_text("[data-part='command-note']")
 
 
 def test_a_selection_that_no_rule_describes_is_kept_by_its_list(visit, one_page):
@@ -169,6 +179,27 @@ def test_a_selection_that_no_rule_describes_is_kept_by_its_list(visit, one_page)
         "rlassay curate data/hopper-medium.hdf5 --only hopper-medium-curated-episodes.csv -o hopper-medium-curated.hdf5"
     )
     assert "download the list" in page.inner_text("[data-part='command-note']")
+
+
+def test_the_downloaded_list_and_the_copied_command_curate_the_selection(visit, tmp_path):
+    data = rlassay.load(samples.paths()[1])
+    rows = {"index": np.arange(data.episode_count), "start": data.episode_starts, "length": data.episode_lengths,
+            "return": data.episode_returns, "bwd": -data.episode_returns, "sampled_from": data.episode_count}  # fmt: skip
+    page = visit(page_html([make_card(str(samples.paths()[1]), series={"episodes": rows})])).page
+    middle = np.quantile(data.episode_returns, [0.3, 0.7])
+    page.fill("[data-bound='return-from']", str(middle[0]))
+    page.fill("[data-bound='return-to']", str(middle[1]))
+    with page.expect_download() as waiting:
+        page.click("[data-part='save']")
+    waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+    command = shlex.split(page.inner_text("[data-part='command']"))
+    ended = subprocess.run(
+        [sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert ended.returncode == 0, ended.stderr
+    curated = rlassay.load(tmp_path / command[command.index("-o") + 1])
+    inside = (data.episode_returns >= middle[0]) & (data.episode_returns <= middle[1])
+    np.testing.assert_allclose(curated.episode_returns, data.episode_returns[inside])
 
 
 def test_of_a_sample_only_the_nearest_rule_is_offered(visit):
@@ -261,7 +292,10 @@ def test_dark_mode_by_system_and_by_button(visit, one_page):
 
 def test_print_is_light_complete_and_without_buttons(visit, one_page):
     page = visit(one_page, color_scheme="dark")
-    assert page.page.pdf(format="A4").startswith(b"%PDF")
+    page.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.page.locator(".paper").count() == 0
+    assert page.page.evaluate("document.documentElement.dataset.theme") == "dark"
     page.page.emulate_media(media="print")
     page.page.wait_for_selector(".chart .paper >> nth=6")
     assert page.page.evaluate("document.documentElement.dataset.theme") == "light"
@@ -269,6 +303,16 @@ def test_print_is_light_complete_and_without_buttons(visit, one_page):
     assert not page.page.is_visible(".bar")
     assert not page.page.is_visible(".explorer .controls")
     assert page.page.is_visible("#card0-repeat code")
+
+
+def test_printed_charts_have_light_colours(visit, one_page):
+    """The browser's own printing, from a dark page."""
+    page = visit(one_page, color_scheme="dark")
+    page.page.evaluate(KEEP_PAPER)
+    assert page.page.pdf(format="A4").startswith(b"%PDF")
+    printed = page.page.evaluate("window.printed")
+    assert len(printed) == 7
+    assert min(printed) > 100
 
 
 def test_fits_a_phone(visit, one_page, three_pages):

@@ -99,6 +99,13 @@ def test_several_cards_share_one_table_and_one_copy_of_a_warning():
     assert text.count("outlast the critic's horizon") + text.count("horizon 1/(1-discount)") == 1
 
 
+def test_eighty_columns_keep_a_table_of_the_most_telling_scores():
+    text = printed(show_cards, three_cards(), 80)
+    heading = next(line for line in text.splitlines() if line.startswith("dataset"))
+    assert heading.split() == ["dataset", "return", "↑", "q", "↑", "bwd", "↑"]
+    assert "return_top10" in printed(show_cards, three_cards(), 120)
+
+
 def test_a_score_that_did_not_converge_is_marked():
     card = make_card()
     doubtful = replace(card, scores={**card.scores, "bwd": replace(card["bwd"], converged=False)})

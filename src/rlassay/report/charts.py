@@ -190,8 +190,17 @@ def _line(steps: list[float], values: list[float], title: str, y_label: str, cap
         "y_label": y_label,
         "x": rounded(steps[::every]),
         "y": rounded(values[::every]),
+        "y_range": rounded(_calm_range(values)),
         "caption": caption,
     }
+
+
+def _calm_range(values: list[float]) -> list[float]:
+    """A range of at least a tenth of the values' size, so that noise does not look like drift."""
+    low, high = min(values), max(values)
+    least = 0.1 * max(abs(low), abs(high), 1e-12)
+    margin = max(0.05 * (high - low), (least - (high - low)) / 2)
+    return [low - margin, high + margin]
 
 
 def overlaid_returns(cards: list[Scorecard], names: list[str]) -> Spec | None:

@@ -47,8 +47,8 @@ def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
             for field, label in FACTS.items()
             if card.dataset.get(field) is not None
         ],
-        "settings": flattened(card.settings),
-        "diagnosis": flattened(card.diagnosis),
+        "settings": grouped(flattened(card.settings)),
+        "diagnosis": grouped(flattened(card.diagnosis)),
         "software": flattened(card.software),
         "seconds": [(step, f"{value:.2f} s") for step, value in card.seconds.items()],
         "command": words.plain(card.command),
@@ -102,7 +102,7 @@ def _score_tile(score: Score, label: str) -> View:
     seeds = f"{len(score.per_seed)} seeds" if len(score.per_seed) > 1 else "one seed"
     span = f"95 %: {words.interval(score, 3)}" if score.interval else "no interval"
     detail = (
-        f"{words.percent(score.relative)} of reference range"
+        f"{words.percent(score.relative)} relative"
         if score.relative is not None
         else f"{score.direction} is better, {seeds}"
     )
@@ -217,6 +217,15 @@ def flattened(values: Mapping[str, Any], prefix: str = "") -> list[tuple[str, st
         else:
             rows.append((words.plain(f"{prefix}{name}"), _text(value)))
     return rows
+
+
+def grouped(rows: list[tuple[str, str]]) -> dict[str, list[tuple[str, str]]]:
+    """Dotted names gathered by what stands before the last dot."""
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for name, value in rows:
+        group, _, last = name.rpartition(".")
+        groups.setdefault(group or "general", []).append((last, value))
+    return groups
 
 
 def _text(value: Any) -> str:

@@ -169,6 +169,7 @@ def _training(card: Scorecard) -> Any:
     figure, axes = _figure(4 * len(specs), 2.8, 1, len(specs))
     for axis, spec in zip(axes[0], specs, strict=True):
         axis.plot(spec["x"], spec["y"], color=DATA, label=spec["y_label"])
+        axis.set_ylim(*spec["y_range"])
         _labelled(figure, axis, spec)
     return figure
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -117,6 +118,13 @@ def _digest(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
+def _with_code(text: str) -> Any:
+    """Words between backticks as code; everything is escaped first."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def _asset(name: str) -> str:
     return (files("rlassay.report") / "assets" / name).read_text(encoding="utf-8")
 
@@ -131,5 +139,6 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["code"] = _with_code
     environment.filters["minus"] = lambda text: str(text).replace("-", "\N{MINUS SIGN}")
     return environment.get_template("page.html")

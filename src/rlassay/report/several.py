@@ -61,22 +61,21 @@ def _lead(
         {words.plain(card.dataset.get("env_id") or "an unnamed task") for card in cards}
     )
     sentences = [f"{len(cards)} datasets of {', '.join(environments)}."]
-    if comparison and leading and comparison["ranking"].get(leading):
-        sentences.append(words.ranking_summary(comparison["ranking"][leading], leading, sources))
-        return sentences
     highest = _highest_return(cards, names)
-    if highest:
-        sentences.append(highest)
+    if comparison and leading and comparison["ranking"].get(leading):
+        order = comparison["ranking"][leading]
+        return [*sentences, words.ranking_summary(order, leading, sources), *highest]
+    sentences += highest
     sentences.append("They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties.")  # fmt: skip
     return sentences
 
 
-def _highest_return(cards: list[Scorecard], names: list[str]) -> str | None:
+def _highest_return(cards: list[Scorecard], names: list[str]) -> list[str]:
     known = [(card["return"].value, name) for card, name in zip(cards, names, strict=True) if "return" in card]  # fmt: skip
     if not known:
-        return None
+        return []
     value, name = max(known)
-    return f"The highest mean return is {words.number(value)}, of {name}."
+    return [f"The highest mean return is {words.number(value)}, of {name}."]
 
 
 def _column(score: str, cards: list[Scorecard]) -> View:

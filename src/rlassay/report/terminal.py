@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +17,7 @@ from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card,
 from rlassay.scorecard import Score, Scorecard, Warning
 
 NARROW = 70  # below this width a table becomes one block per row
-SIDE_BY_SIDE = ("return", "return_top10", "q", "pd", "bwd")  # columns of the table of several cards
+SIDE_BY_SIDE = ("bwd", "return", "q", "return_top10", "pd")  # of several cards, most telling first
 ASCII = str.maketrans(f"{BLOCKS}↑↓–…", f"{ASCII_BLOCKS}^v-~")
 STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 
@@ -125,11 +126,19 @@ def _print_score_blocks(card: Scorecard, console: Console) -> None:
 
 
 def _print_side_by_side(cards: list[Scorecard], names: list[str], console: Console) -> None:
-    shown = [score for score in SIDE_BY_SIDE if any(score in card for card in cards)]
-    shown = shown or in_reading_order({score for card in cards for score in card})[:5]
-    if console.width < NARROW + 12 * (len(shown) - 3):
-        _print_side_blocks(cards, names, shown, console)
-        return
+    """A table with as many scores as fit, the most telling ones; blocks where not even three do."""
+    known = {score for card in cards for score in card}
+    wanted = [score for score in SIDE_BY_SIDE if score in known] or in_reading_order(known)[:5]
+    for count in range(len(wanted), min(3, len(wanted)) - 1, -1):
+        table = _side_table(cards, names, in_reading_order(wanted[:count]))
+        wide = console.options.update(max_width=10_000)
+        if Measurement.get(console, wide, table).maximum <= console.width:
+            console.print(table)
+            return
+    _print_side_blocks(cards, names, in_reading_order(wanted), console)
+
+
+def _side_table(cards: list[Scorecard], names: list[str], shown: list[str]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("dataset", style="bold", overflow="fold")
     for score in shown:
@@ -137,7 +146,7 @@ def _print_side_by_side(cards: list[Scorecard], names: list[str], console: Conso
         table.add_column(f"{words.plain(score)} {_arrow(example)}", justify="right")
     for card, name in zip(cards, names, strict=True):
         table.add_row(Text(name), *[_cell(card.get(score)) for score in shown])
-    console.print(table)
+    return table
 
 
 def _print_side_blocks(

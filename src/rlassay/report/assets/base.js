@@ -56,17 +56,21 @@ rlassay.startTheme = function () {
 
 /** Printing does not wait for charts to be painted again, so paper gets still copies in light colours. */
 rlassay.startPrinting = function () {
-  addEventListener("beforeprint", rlassay.copyToPaper);
+  addEventListener("beforeprint", rlassay.lightUp);
+  addEventListener("beforeprint", rlassay.copyToPaper); // apart: new colours arrive between two listeners
   addEventListener("afterprint", rlassay.clearPaper);
   matchMedia("print").addEventListener("change", ({ matches }) => (matches ? rlassay.copyToPaper() : rlassay.clearPaper()));
 };
 
 rlassay.clearPaper = () => document.querySelectorAll(".paper").forEach((copy) => copy.remove());
 
-rlassay.copyToPaper = function () {
-  if (document.querySelector(".paper")) return; // both events of one printing arrive
+rlassay.lightUp = function () {
   document.documentElement.dataset.theme = "light";
   rlassay.repaint();
+};
+
+rlassay.copyToPaper = function () {
+  if (document.querySelector(".paper")) return; // both events of one printing arrive
   for (const [element, { view }] of rlassay.figures) {
     if (!view) continue;
     const { canvas } = view.export("png", true);

@@ -115,7 +115,7 @@ rlassay.kinds = {
   },
 
   line(spec) {
-    const figure = rlassay.frame(spec, { height: 260 });
+    const figure = rlassay.frame(spec, { height: 260, y_range: new Bokeh.Range1d({ start: spec.y_range[0], end: spec.y_range[1] }) });
     const curve = figure.line(spec.x, spec.y, { line_width: 2.5 });
     rlassay.tooltip(figure, curve, [["step", "@x{0,0}"], [spec.y_label, "@y{0,0.[000]}"]]);
     return { figure, colour: () => { curve.glyph.line_color = rlassay.color("data"); } };

@@ -195,7 +195,7 @@ rlassay.Explorer = class {
     const again = rule.name === "return" ? "" : " The data are scored again, so an episode at the edge may change sides.";
     if (rule.shared === count) {
       this.command(keep);
-      note.textContent = `Keeps the best ${size} by ${rule.name}: exactly this selection${this.spec.sampled ? ", applied to all episodes" : ""}.${again}`;
+      note.textContent = `Keeps the best ${size} by ${rule.name}, as selected here${this.spec.sampled ? ", and the same share of all other episodes" : ""}.${again}`;
     } else if (this.spec.sampled) {
       this.command(keep);
       note.textContent = `The nearest rule: the best ${size} by ${rule.name}, of which ${rule.shared.toLocaleString("en-US")} are in this selection.${again}`;
