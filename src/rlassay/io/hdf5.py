@@ -14,7 +14,7 @@ from typing import Any
 
 import h5py
 import numpy as np
-from h5py import h5o
+from h5py import h5o  # type: ignore[attr-defined]
 
 from rlassay.errors import DatasetError
 from rlassay.io.guards import Budget, json_value, plain_file, refusing
