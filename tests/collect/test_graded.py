@@ -80,6 +80,7 @@ def test_level_names_are_the_papers():
 def test_medium_is_a_third_of_the_way_to_expert():
     assert medium_step(Curve([0, 10, 20, 30, 40, 50, 90, 90, 90, 90, 90]), 0) == 40
     assert medium_step(Curve([-300, -290, -200, -150, -100, -100, -100, -100, -100, -100]), 0) == 30
+    assert medium_step(Curve([0, -30]), 0) == 10  # a run that got worse: what comes nearest
     with pytest.raises(SettingsError, match="too short"):
         medium_step(Curve([1.0]), 0)
 

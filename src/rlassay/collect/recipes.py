@@ -70,7 +70,10 @@ def mix_recipes(actors: Actors, seed: int) -> list[Recipe]:
 
 
 def medium_step(actors: Actors, seed: int) -> int:
-    """The first evaluated step whose return, averaged with its neighbours, reaches a third of the way to expert."""
+    """The first evaluated step whose return, averaged with its neighbours, reaches a third of the way to expert.
+
+    A run that never gets there (it got worse) gives the step that comes nearest.
+    """
     curve = actors.curve(seed)
     if len(curve) < 2:
         raise SettingsError(
@@ -81,7 +84,9 @@ def medium_step(actors: Actors, seed: int) -> int:
     smooth = [_mean(values[max(0, k - 1) : k + 2]) for k in range(len(values))]
     goal = values[0] + MEDIUM_SHARE * (_mean(values[-5:]) - values[0])
     reached = [step for (step, _), value in zip(curve, smooth, strict=True) if value >= goal]
-    return reached[0]
+    if reached:
+        return reached[0]
+    return curve[min(range(len(curve)), key=lambda k: abs(smooth[k] - goal))][0]
 
 
 def _mean(values: Sequence[float]) -> float:

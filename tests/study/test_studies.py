@@ -1,0 +1,203 @@
+"""Studies from end to end on a tiny grid: run, stop, resume, render; empty cells stay visible."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rlassay.collect.runs import run_actors, train_run
+from rlassay.collect.settings import TD3Settings
+from rlassay.collect.zoo import add_to_zoo
+from rlassay.engine.store import RunStore
+from rlassay.errors import DatasetError, SettingsError
+from rlassay.study import fig1, plan, study, table1, table2
+from rlassay.study.cells import Cell, export_cells, refuse_mixed, run_cells
+from rlassay.study.d4rl import find_files
+from rlassay.study.data import study_data
+from rlassay.study.files import read_about, read_table, write_table
+from rlassay.study.paper import TABLE_1, printed
+from rlassay.study.scoring import COLUMNS as SCORE_COLUMNS
+from rlassay.study.scoring import score_cells, score_rows
+from rlassay.study.training import COLUMNS, training_cells, training_rows
+
+ENVIRONMENT = "Pendulum-v1"
+TINY = plan.Profile("lite", transitions=1_200, updates=40, score_seeds=1, oracle_seeds=1)
+QUICK = {"updates": 40, "width": 8, "batch_size": 16, "eval_every": 20, "eval_episodes": 1}
+LEVELS = (0, 400, 800)
+
+
+@pytest.fixture(scope="module")
+def zoo(tmp_path_factory):
+    """Two seeds of a barely trained TD3 on Pendulum, as a zoo."""
+    folder = tmp_path_factory.mktemp("zoo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RLASSAY_STORE", str(tmp_path_factory.mktemp("store")))
+        patch.setattr(plan, "PAPER_LEVELS", LEVELS)
+        settings = TD3Settings(
+            steps=800, random_steps=100, batch_size=8, hidden=8, eval_every=400, eval_episodes=1
+        )
+        for seed in (0, 1):
+            train_run(ENVIRONMENT, seed, settings)
+        actors = run_actors(ENVIRONMENT, [0, 1], settings)
+        add_to_zoo(folder, actors, levels=LEVELS, settings={}, replay_seed=0)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def data(zoo):
+    return study_data(ENVIRONMENT, ("level-random", "level-0k", "expert"), TINY, zoo)
+
+
+def test_datasets_are_made_once(data, zoo):
+    before = {name: each.path.stat().st_mtime_ns for name, each in data.items()}
+    again = study_data(ENVIRONMENT, data, TINY, zoo)
+    assert again == data
+    assert {name: each.path.stat().st_mtime_ns for name, each in again.items()} == before
+    other = study_data(ENVIRONMENT, ["expert"], replace(TINY, transitions=900), zoo)
+    assert other["expert"].path != data["expert"].path
+
+
+def test_cells_run_resume_and_stay_visible(data, tmp_path):
+    cells = training_cells(data.values(), ["bc", "iql"], 1, "lite", QUICK)
+    path = tmp_path / "runs.csv"
+    run_cells(cells[:2], report=lambda line: None)
+    rows = export_cells(path, cells, COLUMNS, training_rows, {})
+    assert len(rows) == len(cells) == 6
+    assert [row.get("score", row.get("return")) is not None for row in rows].count(True) <= 2
+    assert sum(row["return"] is not None for row in read_table(path)) == 2
+    about = read_about(path)
+    assert about["complete"] is False
+    assert len(about["missing"]) == 4
+    lines = []
+    run_cells(cells, report=lines.append)
+    assert len(lines) == 4  # the two finished ones are not run again
+    export_cells(path, cells, COLUMNS, training_rows, {})
+    assert read_about(path)["complete"] is True
+
+
+def test_committed_rows_stand_in_for_an_empty_store(data, tmp_path):
+    cells = score_cells(ENVIRONMENT, list(data.values()), 1, ["reward", "return"])
+    path = tmp_path / "scores.csv"
+    run_cells(cells, report=lambda line: None)
+    first = export_cells(path, cells, SCORE_COLUMNS, score_rows, {})
+    again = export_cells(path, cells, SCORE_COLUMNS, score_rows, {}, RunStore(tmp_path / "empty"))
+    assert [row["value"] for row in again] == pytest.approx([row["value"] for row in first])
+    assert read_about(path)["complete"] is True
+    changed = [Cell(replace(cell.task, revision=99), cell.columns) for cell in cells]
+    export_cells(path, changed, SCORE_COLUMNS, score_rows, {}, RunStore(tmp_path / "empty"))
+    assert read_about(path)["complete"] is False  # another revision: the old rows do not count
+
+
+def test_mixed_revisions_are_refused(tmp_path):
+    path = tmp_path / "runs.csv"
+    write_table(path, [{"score": 1.0, "revision": 1}, {"score": 1.0, "revision": 2}], ["score", "revision"], {"revisions": [2]})  # fmt: skip
+    with pytest.raises(SettingsError, match=r"rlassay study table1 --run"):
+        refuse_mixed(path, "rlassay study table1 --run")
+
+
+def example_results(folder: Path) -> None:
+    """Raw results of a complete oracle on four datasets of two environments."""
+    runs, scores = [], []
+    for environment in ("Hopper-v5", "Walker2d-v5"):
+        for index, dataset in enumerate(("random", "medium", "medium-expert", "expert")):
+            for agent in plan.AGENTS:
+                runs.append({"environment": environment, "dataset": dataset, "agent": agent, "seed": 0, "updates": 10, "score": 25.0 * index, "revision": 1, "key": "k"})  # fmt: skip
+            for name, value in (("return", 900.0 * index), ("q", 90.0 - index), ("bwd.exact", index**2), ("bwd.tail", float(index))):  # fmt: skip
+                for seed in range(2):
+                    scores.append({"environment": environment, "dataset": dataset, "score_name": name, "seed": seed, "discount": 0.99, "value": value + 0.1 * seed, "key": "k"})  # fmt: skip
+    write_table(
+        folder / "table1" / "runs.csv",
+        runs,
+        [*COLUMNS, "key"],
+        {"complete": True, "revisions": [1]},
+    )
+    write_table(
+        folder / "table1" / "scores.csv", scores, [*SCORE_COLUMNS, "key"], {"complete": True}
+    )
+
+
+def test_table1_and_fig2_render_from_raw_results(tmp_path):
+    example_results(tmp_path)
+    text, missing = study("table1", results=tmp_path)
+    assert missing == []
+    assert "| Hopper-v5 | medium-expert | 50.0 | 7/7 |" in text
+    assert "510.431" in text or "510.4" in text  # the paper's Walker2d medium-expert beside ours
+    text, _ = study("fig2", results=tmp_path)
+    assert "| bwd.tail | 8 |" in text
+    svg = (tmp_path / "fig2" / "figure.svg").read_text()
+    assert "Pearson with the oracle" in svg
+    rows = read_table(tmp_path / "fig2" / "correlations.csv")
+    tail = [
+        r
+        for r in rows
+        if r["score_name"] == "bwd.tail" and r["kind"] == "pearson" and r["panel"] == "all"
+    ]
+    assert all(row["value"] > 0.999 for row in tail)
+    assert {row["panel"] for row in rows} == {
+        "splits",
+        "all",
+    }  # no levels, one mixture: no such panel
+
+
+def test_missing_agent_leaves_the_oracle_empty(tmp_path):
+    example_results(tmp_path)
+    path = tmp_path / "table1" / "runs.csv"
+    runs = [r for r in read_table(path) if not (r["agent"] == "cql" and r["dataset"] == "expert")]
+    rows = table1.table_rows(read_table(tmp_path / "table1" / "scores.csv"), runs)
+    expert = next(row for row in rows if row["dataset"] == "expert")
+    assert expert["oracle"] is None
+    assert expert["agents"] == "6/7"
+
+
+def test_fig1_table_names_the_best_weight(tmp_path):
+    rows = [
+        {"environment": "E", "dataset": "d", "variant": name, "score": score}
+        for name, score in (("0", 10.0), (2.5, 30.0), (float("inf"), 5.0), ("40", None))
+    ]
+    found = fig1.table_rows(rows)[0]
+    assert found["best_weight"] == "2.5"
+    assert (found["0"], found["inf"]) == (10.0, 5.0)
+    assert "40" not in found
+    assert len(fig1.WEIGHTS) == 12
+
+
+def test_table2_pairs_by_seed():
+    rows = [
+        {"environment": "E", "dataset": "d", "variant": variant, "seed": seed, "score": score}
+        for variant, scores in (("iql", (10.0, 20.0, 30.0)), ("bwd", (11.0, 22.0, 33.0)))
+        for seed, score in enumerate(scores)
+    ]
+    plain, bwd = table2.summarise(rows)
+    assert plain["difference"] is None
+    assert bwd["difference"] == pytest.approx(2.0)
+    assert bwd["low"] == pytest.approx(2.0 - 4.302653 * 1.0 / 3**0.5, abs=1e-4)
+    single = table2.summarise(rows[:1] + rows[3:4])[1]
+    assert (single["difference"], single["low"]) == (1.0, None)
+
+
+def test_printed_rows_are_the_papers():
+    assert len(TABLE_1) == 15
+    assert printed("Walker2d-v5", "medium-expert")["paper_bwd"] == 510.431
+    assert printed("Walker2d-v5", "level-50k") == {}
+
+
+def test_unknown_names_are_refused(tmp_path):
+    with pytest.raises(SettingsError, match="table1"):
+        study("table9", results=tmp_path)
+    with pytest.raises(SettingsError, match="lite"):
+        study("table1", profile="huge", results=tmp_path)
+    with pytest.raises(DatasetError, match="--run"):
+        study("table1", results=tmp_path)
+    with pytest.raises(DatasetError, match="no D4RL file"):
+        find_files(tmp_path)
+
+
+def test_json_of_a_table_names_command_and_software(tmp_path):
+    write_table(
+        tmp_path / "t.csv", [{"a": 1.5, "b": None}], ["a", "b"], {"command": "rlassay study x"}
+    )
+    about = json.loads((tmp_path / "t.json").read_text())
+    assert about["command"] == "rlassay study x"
+    assert about["software"]["numpy"]
+    assert read_table(tmp_path / "t.csv") == [{"a": 1.5, "b": None}]
