@@ -114,6 +114,38 @@ def test_infos_and_policy_travel(tmp_path):
     assert "infos/qpos" in next(note.message for note in notes if note.code == "extras")
 
 
+def test_what_is_not_carried_along_is_said(tmp_path):
+    from io_layouts import lerobot, robomimic
+
+    data, _ = convert(robomimic(record(("terminal",) * 2), tmp_path), tmp_path / "a.npz")
+    assert [n.message for n in data.origin.notes if n.code == "left_out"] == [
+        "not carried along: states"
+    ]
+    data, _ = convert(lerobot(record(FLAGGED), tmp_path), tmp_path / "b.npz")
+    assert "observation.images.top" in next(
+        n.message for n in data.origin.notes if n.code == "left_out"
+    )
+    data, _ = convert(tmp_path / "a.npz", tmp_path / "c.hdf5")
+    assert "left_out" not in [note.code for note in data.origin.notes]
+
+
+def test_minari_infos_are_said_to_stay_behind(tmp_path, monkeypatch):
+    from gymnasium.spaces import Box
+    from minari.data_collector import EpisodeBuffer
+
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
+    steps = {"rewards": [0.0, 1.0], "terminations": [False, True], "truncations": [False, False]}
+    infos = {"speed": np.arange(3.0)}
+    buffer = EpisodeBuffer(
+        observations=np.zeros((3, 2), "f4"), actions=np.zeros((2, 1), "f4"), infos=infos, **steps
+    )
+    minari.create_dataset_from_buffers(
+        "told-v0", [buffer], observation_space=Box(-1, 1, (2,)), action_space=Box(-1, 1, (1,))
+    )
+    data, _ = convert("told-v0", tmp_path / "x.npz")
+    assert "infos/speed" in next(n.message for n in data.origin.notes if n.code == "left_out")
+
+
 def test_others_can_read_what_we_write(tmp_path, monkeypatch):
     episodes = record(FLAGGED)
     data = load(npz(episodes, tmp_path))
@@ -155,6 +187,17 @@ def test_existing_targets(target, tmp_path):
     smaller = data.select([0])
     save(smaller, tmp_path / name, format=form)
     assert load(tmp_path / name).fingerprint == smaller.fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_relative_paths(target, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    name, form = TARGETS[target]
+    data = load(joined(record(FLAGGED)))
+    save(data, name, format=form)
+    save(data, name, format=form)
+    assert load(name).fingerprint == data.fingerprint
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 

@@ -53,7 +53,7 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """The same for a folder: a temporary one beside it takes its place when the block ends well."""
-    path = Path(path)
+    path = Path(path).absolute()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         name = tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)

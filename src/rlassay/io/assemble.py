@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,12 @@ def assemble(
         extras=extras or {},
     )
     return Dataset.from_columns(**columns, origin=origin)
+
+
+def left_out(names: Iterable[str], options: ReadOptions) -> list[Note]:
+    """For `convert`: what the source holds and the internal form has no place for."""
+    known = sorted(names) if options.extras else []
+    return [Note("left_out", f"not carried along: {', '.join(known)}")] if known else []
 
 
 def usable_bounds(bounds: Any, actions: Any) -> tuple[np.ndarray | None, np.ndarray | None]:

@@ -15,7 +15,7 @@ import numpy as np
 from rlassay import column_checks as checks
 from rlassay.dataset import Dataset, Note
 from rlassay.errors import DatasetError
-from rlassay.io.assemble import assemble, chosen_keys, join_vectors
+from rlassay.io.assemble import assemble, chosen_keys, join_vectors, left_out
 from rlassay.io.guards import Budget, read_json
 from rlassay.io.options import ReadOptions
 from rlassay.io.tables import numbers, read_parquet
@@ -44,6 +44,7 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
     vectors, notes = _observation_keys(info, options)
     columns = _frames(folder, [*vectors, "action", *INDEX, *OUTCOMES], info)
     observations, joined = join_vectors({key: columns.pop(key) for key in vectors}, options)
+    others = set(info["features"]) - {*vectors, "action", *INDEX, *OUTCOMES}
     settled, end_notes = _ends(columns, len(observations))
     return assemble(
         {
@@ -56,7 +57,7 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
         options,
         source=folder,
         format_name=FORMAT,
-        notes=[*notes, *joined, *end_notes],
+        notes=[*notes, *joined, *end_notes, *left_out(others, options)],
         metadata={key: info[key] for key in KEPT if key in info},
     )
 

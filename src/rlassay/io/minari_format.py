@@ -18,7 +18,7 @@ from rlassay import column_checks as checks
 from rlassay.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.io import hdf5
-from rlassay.io.assemble import assemble, join_vectors, refuse_image
+from rlassay.io.assemble import assemble, join_vectors, left_out, refuse_image
 from rlassay.io.d3rlpy_format import empty_note
 from rlassay.io.guards import Budget, parsed_object, plain_file, read_json
 from rlassay.io.options import ReadOptions
@@ -208,8 +208,9 @@ def _columns(
         "timeouts": np.concatenate([e["truncations"] for e in filled]),
         "episode_starts": np.append(0, ends[:-1]),
     }
+    infos = {f"infos/{key}" for episode in filled[:1] for key in episode["infos"]}
     empty = [number for number, e in zip(episodes, read, strict=True) if not len(e["rewards"])]
-    return columns, [*notes, *more, *empty_note(empty)]
+    return columns, [*notes, *more, *empty_note(empty), *left_out(infos, options)]
 
 
 def _episode(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -217,6 +218,7 @@ def _episode(raw: Mapping[str, Any]) -> dict[str, Any]:
     rewards = checks.as_array("rewards", raw["rewards"]).reshape(-1)
     episode = {
         "rewards": rewards,
+        "infos": list(raw.get("infos") or ()),
         "observations": dict(_leaves("", raw["observations"])),
         "actions": dict(_leaves("", raw["actions"])),
         "terminations": np.asarray(raw["terminations"]).reshape(-1),

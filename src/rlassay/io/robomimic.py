@@ -17,12 +17,13 @@ from rlassay import column_checks as checks
 from rlassay.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.io import hdf5
-from rlassay.io.assemble import assemble, chosen_keys, join_vectors, refuse_image
+from rlassay.io.assemble import assemble, chosen_keys, join_vectors, left_out, refuse_image
 from rlassay.io.d3rlpy_format import empty_note
 from rlassay.io.guards import Budget, parsed_object
 from rlassay.io.options import ReadOptions
 
 FORMAT = "robomimic"
+COLUMNS = ("actions", "rewards", "dones", "obs", "next_obs")
 ACTION_BOUNDS = (-1.0, 1.0)
 
 
@@ -47,6 +48,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         chosen = _chosen_demos(file, data, options.mask)
         demos = [_demo(data, name, options, budget) for name in chosen]
         attributes = hdf5.attributes(data)
+        others = {key for name in chosen[:1] for key in data[name]} - set(COLUMNS)  # type: ignore[union-attr]
     filled = [demo for demo in demos if len(demo["actions"])]
     if not filled:
         raise DatasetError("the dataset is empty", remedy="it needs at least one transition")
@@ -64,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         format_name=FORMAT,
         env_id=name if isinstance(name, str) else None,
         bounds=bounds,
-        notes=[*notes, *beyond],
+        notes=[*notes, *beyond, *left_out(others, options)],
         metadata={"env_args": environment, **({"mask": options.mask} if options.mask else {})},
     )
 

@@ -10,20 +10,20 @@ import pyarrow.parquet as pq
 
 from rlassay.errors import DatasetError
 from rlassay.io.assemble import refuse_image
-from rlassay.io.guards import Budget, plain_file
+from rlassay.io.guards import Budget, plain_file, refusing
 
 WIDEST_ROW = 1_000_000  # numbers in one row of one column
 
 
 def read_parquet(path: Path, columns: list[str], budget: Budget) -> pa.Table:
     """The named columns of a Parquet file, those that it has."""
-    with pq.ParquetFile(plain_file(path), memory_map=False) as file:
+    with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
         present = [name for name in columns if name in file.schema_arrow.names]
         claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
         budget.take(max(claimed * file.metadata.num_rows, _uncompressed(file.metadata)), str(path))
         table = file.read(columns=present, use_threads=False)
-    table.validate(full=True)
-    return table
+        table.validate(full=True)
+        return table
 
 
 def _uncompressed(metadata: pq.FileMetaData) -> int:
