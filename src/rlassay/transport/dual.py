@@ -18,7 +18,7 @@ import optax
 
 from rlassay import nets, train
 from rlassay.transport.costs import pair_costs, resolve_cost
-from rlassay.transport.held_out import Scale, Trained, evaluate, network_inputs, units_of
+from rlassay.transport.held_out import Scale, Trained, evaluate, units_of
 from rlassay.transport.problem import (
     CALIBRATION_STREAM,
     NETWORK_STREAM,
@@ -29,6 +29,7 @@ from rlassay.transport.problem import (
     draw_actions,
     draw_pairs,
     random_values,
+    unit_actions,
 )
 from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings
@@ -50,9 +51,11 @@ class DualState(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Inputs of one update: (batch, d) for g, (batch * k, d) for f, and standardised costs (batch, k)."""
+    """Inputs of one update: states (batch, d), actions with bounds +-1, (batch, d) and (batch, k, d), and
+    standardised costs (batch, k)."""
 
-    data: jax.Array
+    states: jax.Array
+    actions: jax.Array
     random: jax.Array
     costs: jax.Array
 
@@ -157,12 +160,14 @@ def _draw_batches(
     q_data = data_values(problem, cost, member, states, actions)
     costs = pair_costs(cost, q_data[:, None], q_random, actions[:, None], drawn)
     standardised = (costs - scales[member].mean) / scales[member].deviation
-    data, random = network_inputs(problem, states, actions, drawn)
-    return Batch(
-        jnp.asarray(data.reshape(count, settings.batch_size, -1)),
-        jnp.asarray(random.reshape(count, settings.batch_size * settings.k, -1)),
-        jnp.asarray(standardised.reshape(count, settings.batch_size, -1), jnp.float32),
+    columns = (
+        states,
+        unit_actions(problem, actions),
+        unit_actions(problem, drawn),
+        standardised.astype(np.float32),
     )
+    shape = (count, settings.batch_size)
+    return Batch(*[jnp.asarray(column.reshape(*shape, *column.shape[1:])) for column in columns])
 
 
 @functools.lru_cache
@@ -193,10 +198,14 @@ def _make_step(regulariser: str, potentials: str, learning_rate: float, steps: i
 def _outputs(params: nets.Params, batch: Batch) -> tuple[jax.Array, jax.Array]:
     """Network outputs (batch,) and (batch, k); for k = 1 both run as one batched product."""
     if batch.costs.shape[1] == 1:
-        g, f = nets.scalar(params, jnp.stack([batch.data, batch.random]))
+        actions = jnp.stack([batch.actions, batch.random[:, 0]])
+        g, f = nets.scalar(params, jnp.stack([batch.states, batch.states]), actions)
     else:
-        g = nets.scalar(train.unstack(params, 0), batch.data)
-        f = nets.scalar(train.unstack(params, 1), batch.random)
+        repeated = jnp.broadcast_to(
+            batch.states[:, None], (*batch.costs.shape, batch.states.shape[1])
+        )
+        g = nets.scalar(train.unstack(params, 0), batch.states, batch.actions)
+        f = nets.scalar(train.unstack(params, 1), repeated, batch.random)
     return g, f.reshape(batch.costs.shape)
 
 

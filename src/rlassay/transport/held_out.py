@@ -8,7 +8,7 @@ import numpy as np
 
 from rlassay.transport.closed import restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
-from rlassay.transport.problem import Pairs, Problem, unit_actions
+from rlassay.transport.problem import BLOCK, Pairs, Problem, unit_actions
 from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings, cost_scale
 
@@ -139,8 +139,13 @@ def _hidden(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray
 
 
 def _network(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray) -> np.ndarray:
-    hidden = _hidden(layers, member, inputs)
-    return (hidden @ layers[-1]["w"][member] + layers[-1]["b"][member])[:, 0]
+    """The potential, block by block: hidden layers that stay in the cache are several times faster."""
+    weights, bias = layers[-1]["w"][member], layers[-1]["b"][member]
+    blocks = [
+        _hidden(layers, member, inputs[first : first + BLOCK]) @ weights + bias
+        for first in range(0, len(inputs), BLOCK)
+    ]
+    return np.concatenate(blocks)[:, 0]
 
 
 def _best_constant(settings: TransportSettings, excess: np.ndarray, epsilon: float) -> float:
@@ -164,10 +169,13 @@ def _penalty_and_plan(
     return epsilon * (plan - 1), plan
 
 
-def network_inputs(problem: Problem, states: np.ndarray, actions: np.ndarray, drawn: np.ndarray):
+def network_inputs(
+    problem: Problem, states: np.ndarray, actions: np.ndarray, drawn: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows (state, action) for g and (state, random action) for f, float32."""
-    repeated = np.repeat(states, drawn.shape[1], axis=0)
-    flat = drawn.reshape(len(repeated), -1)
-    data = np.concatenate([states, unit_actions(problem, actions)], axis=1)
-    random = np.concatenate([repeated, unit_actions(problem, flat)], axis=1)
-    return data.astype(np.float32, copy=False), random.astype(np.float32, copy=False)
+    width, k = states.shape[1], drawn.shape[1]
+    data = np.empty((len(states), width + actions.shape[1]), np.float32)
+    random = np.empty((len(states), k, data.shape[1]), np.float32)
+    data[:, :width], random[..., :width] = states, states[:, None]
+    data[:, width:], random[..., width:] = (unit_actions(problem, a) for a in (actions, drawn))
+    return data, random.reshape(-1, data.shape[1])

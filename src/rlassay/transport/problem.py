@@ -19,7 +19,7 @@ QApply = Callable[[Any, Any, Any], Any]
 ROWS_STREAM, PAIRS_STREAM, ANCHOR_STREAM, CALIBRATION_STREAM, TRAINING_STREAM, NETWORK_STREAM = (
     range(11, 17)
 )
-BLOCK = 32_768  # rows per call of the critic: one compiled shape for every use
+BLOCK = 4_096  # rows per call of the critic: one compiled shape, and hidden layers that stay in the cache
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Problem:
         """Q of the critic of seed number `member`, float64, over the leading axes of the arguments."""
         import jax
 
-        params = jax.tree.map(lambda leaf: leaf[member], self.q_params)
+        params = jax.tree.map(lambda leaf: np.asarray(leaf)[member], self.q_params)
         return _in_blocks(functools.partial(_apply(), self.q_apply, params), states, actions)
 
 
@@ -73,10 +73,15 @@ def draw_actions(
     """
     low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
     if settings.random_policy == "uniform":
-        unit = 2 * rng.random((*shape, len(low)), dtype=np.float32) - 1
+        drawn = rng.random((*shape, len(low)), dtype=np.float32)
+        drawn *= high - low
+        drawn += low
     else:
-        unit = np.clip(rng.standard_normal((*shape, len(low)), dtype=np.float32), -1, 1)
-    return np.clip((low + high) / 2 + (high - low) / 2 * unit, low, high)
+        drawn = rng.standard_normal((*shape, len(low)), dtype=np.float32)
+        np.clip(drawn, -1, 1, out=drawn)
+        drawn *= (high - low) / 2
+        drawn += (low + high) / 2
+    return np.clip(drawn, low, high, out=drawn)  # rounding must not leave the bounds
 
 
 def evaluated_rows(problem: Problem, settings: TransportSettings, seed: int) -> np.ndarray:
@@ -113,9 +118,9 @@ def random_values(
     problem: Problem, member: int, states: np.ndarray, drawn: np.ndarray
 ) -> np.ndarray:
     """Q(s, a') for states (n, d) and actions (n, k, d)."""
-    return problem.values(member, np.repeat(states, drawn.shape[1], 0), _rows(drawn)).reshape(
-        drawn.shape[:2]
-    )
+    k = drawn.shape[1]
+    repeated = states if k == 1 else np.repeat(states, k, axis=0)
+    return problem.values(member, repeated, drawn.reshape(len(repeated), -1)).reshape(-1, k)
 
 
 def data_values(
@@ -129,14 +134,9 @@ def data_values(
 
 def unit_actions(problem: Problem, actions: np.ndarray) -> np.ndarray:
     """Actions scaled so that the bounds are +-1, the form in which the potentials read them."""
-    half = (np.asarray(problem.high, np.float32) - problem.low) / 2
-    return (actions - (np.asarray(problem.low, np.float32) + problem.high) / 2) / np.where(
-        half > 0, half, 1
-    )
-
-
-def _rows(array: np.ndarray) -> np.ndarray:
-    return array.reshape(-1, array.shape[-1])
+    low, high = np.asarray(problem.low, np.float32), np.asarray(problem.high, np.float32)
+    half = np.where(high > low, (high - low) / 2, np.float32(1))
+    return (actions - (low + high) / 2) / half
 
 
 @functools.cache
@@ -153,6 +153,7 @@ def _in_blocks(function, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
     results = []
     for first in range(0, count, size):
         block = [np.asarray(part[first : first + size], np.float32) for part in (states, actions)]
-        short = size - len(block[0])
-        results.append(function(*[np.pad(part, ((0, short), (0, 0))) for part in block]))
+        if short := size - len(block[0]):
+            block = [np.pad(part, ((0, short), (0, 0))) for part in block]
+        results.append(function(*block))
     return np.concatenate([np.asarray(part, np.float64) for part in results])[:count]
