@@ -9,9 +9,14 @@ import numpy as np
 from rlassay.dataset import Dataset, Origin
 
 
+MEAN_ACTION = 1 / 3  # of the chain's behaviour
+
+
 @dataclass(frozen=True)
 class Chain:
-    """Two states; the action earns `slope * a` and does not steer. Behaviour draws a uniformly from [low, high].
+    """Two states; the action earns `slope * a` and does not steer. Behaviour draws a = 2 sqrt(u) - 1, u uniform.
+
+    Its actions cover [-1, 1] with mean 1/3 and mean square 1/3.
 
     With V = mean reward + discount * P V everything is known in closed form, for behaviour and for random actions.
     """
@@ -19,8 +24,6 @@ class Chain:
     rewards: tuple[float, float] = (1.0, -1.0)
     stay: tuple[float, float] = (0.8, 0.6)  # probability of remaining in each state
     slope: float = 2.0
-    low: float = 0.0
-    high: float = 1.0
     discount: float = 0.9
 
     @property
@@ -31,7 +34,7 @@ class Chain:
     @property
     def v(self) -> np.ndarray:
         """V(s) of the behaviour."""
-        mean = np.array(self.rewards) + self.slope * (self.low + self.high) / 2
+        mean = np.array(self.rewards) + self.slope * MEAN_ACTION
         return np.linalg.solve(np.eye(2) - self.discount * self.transitions, mean)
 
     def q(self, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
@@ -48,7 +51,7 @@ class Chain:
     @property
     def pd(self) -> float:
         """E[Q(s, a') - V(s)] with a' uniform on [-1, 1]."""
-        return -self.slope * (self.low + self.high) / 2
+        return -self.slope * MEAN_ACTION
 
     def data(self, episodes: int = 60, length: int = 100, seed: int = 0) -> Dataset:
         """Episodes that start in the stationary distribution and are cut by timeouts."""
@@ -59,7 +62,7 @@ class Chain:
             states[:, t] = state
             remains = rng.random(episodes) < np.array(self.stay)[state]
             state = np.where(remains, state, 1 - state)
-        actions = rng.uniform(self.low, self.high, (episodes, length))
+        actions = 2 * np.sqrt(rng.random((episodes, length))) - 1
         rewards = np.array(self.rewards)[states[:, :-1]] + self.slope * actions
         return dataset(
             observations=one_hot(states[:, :-1].ravel()),
@@ -104,17 +107,22 @@ def bandit(rows: int = 2_000, seed: int = 0) -> Dataset:
 
 
 def walks(
-    episodes: int = 50, length: int = 30, seed: int = 0, dims: tuple[int, int] = (3, 2), **more
+    episodes: int = 50,
+    length: int = 30,
+    seed: int = 0,
+    dims: tuple[int, int] = (3, 2),
+    level: float = 1.0,
+    **more,
 ) -> Dataset:
-    """Random walks whose reward depends on state and action; each episode has its own level. Cut by timeouts."""
+    """Random walks whose reward depends on state and action; each episode has its own level, of deviation `level`. Cut by timeouts."""
     rng = np.random.default_rng(seed)
     observation_dim, action_dim = dims
     rows = episodes * length
     steps = rng.normal(size=(episodes, length + 1, observation_dim)) * 0.3
     states = np.cumsum(steps, axis=1)
     actions = np.tanh(states[:, :-1, :1] + 0.5 * rng.normal(size=(episodes, length, action_dim)))
-    level = rng.normal(size=(episodes, 1))
-    rewards = level + actions[..., 0] - 0.1 * states[:, :-1, 0] ** 2
+    levels = level * rng.normal(size=(episodes, 1))
+    rewards = levels + actions[..., 0] - 0.1 * states[:, :-1, 0] ** 2
     return dataset(
         observations=states[:, :-1].reshape(rows, -1),
         next_observations=states[:, 1:].reshape(rows, -1),

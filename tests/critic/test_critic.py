@@ -58,7 +58,7 @@ def test_sarsa_reaches_the_same_values_in_its_own_time():
         data, change(PAPER, {"discount": 0.9, "learning_rate": 3e-3, "decay": True, "steps": 6_000})
     )
     states = data.observations.argmax(axis=1)
-    assert np.abs(q - CHAIN.q(states, data.actions[:, 0])).mean() < 0.05 * (
+    assert np.abs(q - CHAIN.q(states, data.actions[:, 0])).mean() < 0.1 * (
         np.ptp(CHAIN.v) + CHAIN.slope
     )
 
