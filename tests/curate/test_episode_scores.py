@@ -48,17 +48,17 @@ def table(assessment):
 )
 def test_the_mean_over_the_scored_rows_is_the_datasets_score(assessment, name):
     from rlassay.assay.measure import measure
-    from rlassay.episodes import _row_values
+    from rlassay.episodes import rows_under_assay
 
-    values = _row_values(assessment, name)
+    values = rows_under_assay(assessment, name)
     assert np.isclose(values[assessment.rows].mean(), measure(assessment, name).value, rtol=1e-12)
 
 
 def test_sinkhorn_has_values_at_its_anchors_alone(assessment):
     from rlassay.assay.measure import measure
-    from rlassay.episodes import _row_values
+    from rlassay.episodes import rows_under_assay
 
-    values = _row_values(assessment, "bwd.sinkhorn")
+    values = rows_under_assay(assessment, "bwd.sinkhorn")
     anchors = [assessment.problem_rows[one.rows] for one in assessment.transport("sinkhorn")]
     assert np.array_equal(np.flatnonzero(~np.isnan(values)), np.union1d(*anchors))
     alone = np.setdiff1d(anchors[0], anchors[1])
@@ -97,11 +97,11 @@ def test_counted_columns_are_counted(data, table):
 def test_formulas_of_the_rows(assessment, table):
     """advantage = q - v and pd + value_gap = q - v + noise of two samples of the same random actions."""
     rows = assessment.rows
-    from rlassay.episodes import _row_values
+    from rlassay.episodes import rows_under_assay
 
     q, v = (np.mean([column(assessment, n, k) for k in (0, 1)], axis=0) for n in "qv")
-    assert np.allclose(_row_values(assessment, "q")[rows], q)
-    assert np.allclose(_row_values(assessment, "advantage")[rows], q - v)
+    assert np.allclose(rows_under_assay(assessment, "q")[rows], q)
+    assert np.allclose(rows_under_assay(assessment, "advantage")[rows], q - v)
     noise = np.abs(table["pd"] + table["value_gap"] - table["advantage"])
     assert (noise < 0.3 * np.abs(table["q"]).mean()).all()
 

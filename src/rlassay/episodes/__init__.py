@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rlassay.assay import Assessment
 
 __all__ = [
-    "EpisodeTable", "episode_scores", "known_scores", "table_of", "transition_scores", "write_episode_table",
+    "EpisodeTable", "episode_scores", "known_scores", "rows_under_assay", "table_of", "transition_scores", "write_episode_table",
 ]  # fmt: skip
 
 # What only an episode or a transition has, beside the registered scores that are means over rows.
@@ -71,7 +71,7 @@ def transition_scores(
     _refuse_unknown(scores)
     assessment = assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds)
     named = [name for name in DEFAULT if name not in OF_EPISODES] if scores is None else scores
-    return dict(_available(assessment, named, _row_values, skip=scores is None))
+    return dict(_available(assessment, named, rows_under_assay, skip=scores is None))
 
 
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
@@ -134,7 +134,7 @@ def _episode_values(assessment: Assessment, name: str) -> np.ndarray:
     if name == "return":
         _require_rewards(data)
         return data.episode_returns
-    return episode_means(data, _row_values(assessment, name))
+    return episode_means(data, rows_under_assay(assessment, name))
 
 
 def episode_means(data: Dataset, values: np.ndarray) -> np.ndarray:
@@ -145,7 +145,8 @@ def episode_means(data: Dataset, values: np.ndarray) -> np.ndarray:
     return np.divide(sums, counts, out=np.full(len(counts), np.nan), where=counts > 0)
 
 
-def _row_values(assessment: Assessment, name: str) -> np.ndarray:
+def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
+    """One score of every transition of a dataset that is under assay already."""
     if name in OF_EPISODES:
         raise SettingsError(f"{name} belongs to episodes, not to transitions")
     if name == "reward":
