@@ -113,7 +113,10 @@ def _available(
             yield name, compute(assessment, name)
         except Unavailable as error:
             if not skip:
-                raise DatasetError(f"{name} cannot be computed: {error}") from None
+                raise DatasetError(
+                    f"{name} cannot be computed: {error}",
+                    remedy="name another score, such as coverage or, with continuous actions, bc_surprise",
+                ) from None
 
 
 def _direction(assessment: Assessment, name: str) -> Direction:

@@ -213,9 +213,16 @@ def run_grid(
     if failed:
         return [], failed
     arms: list[Any] = [outcome.result for outcome in prepared]
-    outcomes = engine.run(train_tasks(grid, arms, settings), store, _tell(report))
-    rows = [_row(grid, outcome, arms) for outcome in outcomes if outcome.result is not None]
-    return rows, [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure is not None]
+    tasks = train_tasks(grid, arms, settings)
+    outcomes = {o.task.key: o for o in engine.run(tasks, store, _tell(report))}
+    rows, missing = [], []
+    for task in tasks:  # two arms that chose the same episodes share one run
+        outcome = outcomes[task.key]
+        if outcome.result is None:
+            missing.append(f"{task.label}: {outcome.failure}")
+        else:
+            rows.append(_row(grid, task, outcome.result, arms))
+    return rows, missing
 
 
 def _tell(report: Callable[[str], None]) -> Callable[[Outcome], None]:
@@ -226,9 +233,8 @@ def _tell(report: Callable[[str], None]) -> Callable[[Outcome], None]:
     return on_outcome
 
 
-def _row(grid: Grid, outcome: Outcome, arms: Sequence[Any]) -> Row:
-    asked, run = outcome.task.settings, dict(outcome.result or {})
-    arm = outcome.task.label.split()[1]
+def _row(grid: Grid, task: Task, run: Mapping[str, Any], arms: Sequence[Any]) -> Row:
+    asked, arm = task.settings, task.label.split()[1]
     held = arms[asked["seed"]][arm]
     return {
         "environment": grid.environment,

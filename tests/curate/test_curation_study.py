@@ -1,0 +1,156 @@
+"""The curation study: arms hold what they say, runs are told apart, the summary adds up, AUC is right."""
+
+import numpy as np
+import pytest
+
+from rlassay.dataset import Dataset, Origin
+from rlassay.engine.local import Outcome
+from rlassay.engine.store import RunStore
+from rlassay.io import load, save
+from rlassay.study import curation, detection
+from rlassay.study.mixtures import _joined, _misrecorded
+
+
+class HereEngine:
+    """Runs tasks in this process."""
+
+    def __init__(self):
+        self.done = 0
+
+    def run(self, tasks, store, on_outcome=lambda outcome: None):
+        from rlassay.engine.worker import resolve
+
+        for task in {task.key: task for task in tasks}.values():
+            if store.result(task) is None:
+                self.done += 1
+                folder = store.begin(task)
+                store.finish(task, resolve(task.function)(task.settings, task.data, folder))
+        return [Outcome(task, store.result(task)) for task in tasks]
+
+
+def pendulum_like(lengths=(60, 40, 80, 20, 50, 30)) -> Dataset:
+    """Shapes of Pendulum-v1; episode k has mean reward k, so later episodes are better by every score of values."""
+    rng = np.random.default_rng(0)
+    rows = sum(lengths)
+    episode = np.repeat(np.arange(len(lengths)), lengths)
+    return Dataset.from_columns(
+        observations=(rng.normal(size=(rows, 3)) + episode[:, None]).astype(np.float32),
+        actions=rng.uniform(-2, 2, (rows, 1)).astype(np.float32),
+        rewards=episode + 0.01 * rng.normal(size=rows),
+        terminals=np.zeros(rows, bool),
+        episode_starts=np.cumsum([0, *lengths[:-1]]),
+        origin=Origin(
+            env_id="Pendulum-v1", action_low=np.array([-2.0]), action_high=np.array([2.0])
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    path = tmp_path_factory.mktemp("study") / "mixture.npz"
+    save(pendulum_like(), path)
+    return curation.Grid(
+        "Pendulum-v1", "made", str(path), load(path).fingerprint,
+        ("full", "random", "return", "bwd", "weights-return", "weights-advantage"), ("bc",), 1, "fast",
+    )  # fmt: skip
+
+
+def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
+    from rlassay.agents.training import make_settings
+
+    settings = {
+        "bc": make_settings(
+            "bc", {"updates": "20", "eval_every": "20", "eval_episodes": "1", "width": "8"}
+        )
+    }
+    engine, store = HereEngine(), RunStore(tmp_path)
+    rows, missing = curation.run_grid(grid, settings, engine=engine, store=store)
+    assert missing == [] and [row["arm"] for row in rows] == list(grid.arms)
+    by_arm = {row["arm"]: row for row in rows}
+    total = len(pendulum_like())
+    assert by_arm["full"]["transitions"] == by_arm["weights-return"]["transitions"] == total
+    for arm in ("random", "return", "bwd"):
+        assert total / 2 <= by_arm[arm]["transitions"] < total
+    assert by_arm["return"]["data_return"] > by_arm["full"]["data_return"]
+    assert all(row["updates"] == 20 and np.isfinite(row["return"]) for row in rows)
+    done = engine.done
+    again, _ = curation.run_grid(grid, settings, engine=engine, store=store)
+    assert engine.done == done and again == rows
+
+
+def test_weights_of_the_arms_differ_and_belong_to_the_mixture(grid, tmp_path):
+    settings = {
+        "arms": ["weights-return", "weights-advantage"],
+        "seed": 0,
+        "preset": "fast",
+        "share": 0.5,
+    }
+    arms = curation.prepare_task(settings, {"path": grid.path}, tmp_path)
+    assert arms["weights-return"]["weights_sha256"] != arms["weights-advantage"]["weights_sha256"]
+    with np.load(arms["weights-advantage"]["weights"]) as file:
+        assert str(file["fingerprint"]) == grid.fingerprint
+
+
+def test_a_random_half_holds_half_of_the_rows():
+    data = pendulum_like()
+    halves = [curation.random_half(data, seed) for seed in range(4)]
+    for half in halves:
+        rows = data.episode_lengths[half]
+        assert rows.sum() >= len(data) / 2 > rows.sum() - data.episode_lengths.max()
+    assert len({tuple(half) for half in halves}) > 1
+
+
+def row(arm, seed, score):
+    return {
+        "environment": "E",
+        "dataset": "d",
+        "agent": "bc",
+        "arm": arm,
+        "seed": seed,
+        "score": score,
+        "return": 0,
+    }
+
+
+def test_the_summary_pairs_seeds():
+    rows = [row("full", 0, 10), row("full", 1, 20), row("return", 0, 15), row("return", 1, 25)]
+    full, filtered = curation.summarise(rows)
+    assert (full["arm"], full["score"], full["runs"]) == ("full", 15, 2)
+    assert "against_full" not in full
+    assert filtered["against_full"] == filtered["low_full"] == filtered["high_full"] == 5
+    assert filtered["low"] < 20 < filtered["high"]
+
+
+def test_students_interval():
+    mean, low, high = curation.mean_interval([1.0, 2.0, 3.0])
+    assert (
+        mean == 2
+        and np.isclose(high - mean, 4.302653 / np.sqrt(3))
+        and np.isclose(mean - low, high - mean)
+    )
+    assert curation.mean_interval([1.0]) == (1.0, None, None)
+
+
+def test_the_area_is_the_probability_of_the_right_order():
+    rng = np.random.default_rng(0)
+    good, bad = rng.integers(0, 6, 30).astype(float), rng.integers(0, 5, 40).astype(float)
+    wins = (good[:, None] > bad).mean() + 0.5 * (good[:, None] == bad).mean()
+    assert np.isclose(detection.area_under_curve(good, bad), wins)
+    assert detection.area_under_curve(np.array([2.0, 3.0]), np.array([0.0, 1.0])) == 1
+
+
+def test_the_interval_of_an_area_holds_it():
+    rng = np.random.default_rng(0)
+    scores = np.concatenate([rng.normal(1, 1, 40), rng.normal(0, 1, 40)])
+    low, high = detection.auc_interval([scores], np.arange(40), np.arange(40, 80))
+    assert low < detection.area_under_curve(scores[:40], scores[40:]) < high < 1
+
+
+def test_corrupted_episodes_differ_in_their_actions_alone():
+    data = pendulum_like()
+    bad = _misrecorded(data)
+    assert np.array_equal(bad.observations, data.observations)
+    assert np.array_equal(bad.rewards, data.rewards)
+    assert 0.1 < np.abs(bad.actions - data.actions).mean() < 1
+    joined = _joined([data, bad])
+    assert joined.episode_count == 12 and np.array_equal(joined.actions[len(data) :], bad.actions)
