@@ -70,10 +70,9 @@ def score_command(
     _refuse_one_table_of_many(episodes, sources)
     cards = []
     for source in sources:
-        data = rlassay.load(source, env_id=env)
-        cards.append(rlassay.score(data, show_progress=True, **options))
+        cards.append(rlassay.score(source, env_id=env, show_progress=True, **options))
         if episodes is not None:
-            _write_episodes(data, episodes, options)
+            _write_episodes(rlassay.load(source, env_id=env), episodes, options)
     _show(cards, json, html)
 
 

@@ -94,6 +94,8 @@ SCORES |= {
 }
 
 
+HASH_BLOCK = 16_384  # rows hashed at once: they stay in the cache
+
 # -- cells --------------------------------------------------------------------------------------------------------
 
 
@@ -109,15 +111,23 @@ def count_cells(
     multipliers |= np.uint64(1)
     cells = np.zeros(len(observations), np.uint64)
     exact = np.zeros(len(observations), np.uint64)
-    columns = [*observations.T, *actions.T]
-    with np.errstate(over="ignore"):
-        for k, column in enumerate(columns):
-            width = (high[k] - low[k]) or 1.0
-            place = np.clip((column.astype(np.float64) - low[k]) / width * bins, 0, bins - 1)
-            cells = _mixed(cells + place.astype(np.uint64) * multipliers[2 * k])
-            bits = (column.astype(np.float64) + 0.0).view(np.uint64)
-            exact = _mixed(exact + bits * multipliers[2 * k + 1])
+    for first in range(0, len(observations), HASH_BLOCK):
+        block = slice(first, first + HASH_BLOCK)
+        columns = np.concatenate([observations[block].T, actions[block].T]).astype(np.float64)
+        cells[block], exact[block] = _hashes(columns, low, high, bins, multipliers)
     return len(np.unique(cells)), len(np.unique(exact))
+
+
+def _hashes(columns, low, high, bins, multipliers) -> tuple[np.ndarray, np.ndarray]:
+    """One word a row from its cell, and one from its exact numbers."""
+    cells = np.zeros(columns.shape[1], np.uint64)
+    exact = np.zeros(columns.shape[1], np.uint64)
+    for k, column in enumerate(columns):
+        width = (high[k] - low[k]) or 1.0
+        place = np.clip((column - low[k]) * (bins / width), 0, bins - 1)
+        cells = _mixed(cells + place.astype(np.uint64) * multipliers[2 * k])
+        exact = _mixed(exact + (column + 0.0).view(np.uint64) * multipliers[2 * k + 1])
+    return cells, exact
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:
