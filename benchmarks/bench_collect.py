@@ -1,6 +1,6 @@
 """Online TD3 against Stable-Baselines3: environment steps a second, updates included, same networks and batch.
 
-    python benchmarks/bench_collect.py        # writes results/bench/collect.csv
+python benchmarks/bench_collect.py        # writes results/bench/collect.csv
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def main() -> None:
     rows = []
     for batch in (100, 256):
         pairs = [
-            (measure(sys.executable, OURS, batch), measure(peer, THEIRS, batch)) for _ in range(REPEATS)
+            (measure(sys.executable, OURS, batch), measure(peer, THEIRS, batch))
+            for _ in range(REPEATS)
         ]  # alternating, so that other load on the machine meets both
         ours = statistics.median(pair[0]["rate"] for pair in pairs)
         theirs = statistics.median(pair[1]["rate"] for pair in pairs)

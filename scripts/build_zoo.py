@@ -1,0 +1,134 @@
+"""Build the zoo from finished TD3 runs, and the evidence about them under results/collect/.
+
+    python scripts/build_zoo.py [--seeds 0 1] [--environments Hopper-v5 ...]
+
+Runs that are not finished are named and left out. Writes zoo/, results/collect/curves.csv (every evaluation of every
+run, normalised), results/collect/levels.csv (20 fresh episodes a level), and results/collect/curves.svg beside the
+public curves of Stable-Baselines3's TD3.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from rlassay.collect import runs
+from rlassay.collect.checkpoint import saved_step
+from rlassay.collect.settings import PAPER_LEVELS, TD3Settings
+from rlassay.collect.sources import RunActors
+from rlassay.collect.td3 import describe
+from rlassay.collect.zoo import add_to_zoo, read_manifest
+from rlassay.engine.files import replacing
+from rlassay.references import reference_for
+from rlassay.study.files import write_table
+
+ENVIRONMENTS = ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
+COMMAND = "python scripts/build_zoo.py"
+# Normalised evaluation of DLR-RM/rl-trained-agents (commit cd35bde), TD3, 20 episodes, -v3 environments.
+PUBLIC_STEPS = (100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 800_000, 1_000_000)
+PUBLIC = {
+    "HalfCheetah-v5": (44.3, 60.5, 70.6, 80.5, 79.2, 83.8, 84.3, 85.9),
+    "Hopper-v5": (11.4, 44.6, 82.7, 105.4, 109.2, 105.9, 107.5, 111.4),
+    "Walker2d-v5": (8.5, 51.2, 66.3, 91.2, 97.6, 97.7, 90.7, 87.2),
+}
+ACCEPTED_SHARE = 0.6  # of the public curve at the end; a run below is repeated with another seed
+
+
+def finished_actors(env_id: str, seeds: list[int], settings: TD3Settings) -> RunActors:
+    """Actors of the runs that reached the end; the others are named."""
+    folders = {seed: runs.run_folder(env_id, seed, settings) for seed in seeds}
+    done = {seed: f for seed, f in folders.items() if saved_step(f) >= settings.steps}
+    for seed in sorted(set(folders) - set(done)):
+        print(f"{env_id} seed {seed}: at {saved_step(folders[seed]):,} of {settings.steps:,} steps")
+    return RunActors(env_id, done)
+
+
+def curve_rows(manifest: dict) -> list[dict]:
+    rows = []
+    for env_id, environment in manifest["environments"].items():
+        reference = reference_for(env_id)
+        for seed, run in environment["runs"].items():
+            for step, value in run["curve"]:
+                score = None if reference is None else round(float(reference.normalise(value)), 3)
+                rows.append({"environment": env_id, "seed": int(seed), "step": step, "return": value, "score": score})  # fmt: skip
+    return rows
+
+
+def level_rows(manifest: dict) -> list[dict]:
+    return [
+        {"environment": env_id, "seed": int(seed), "step": int(step), **actor}
+        for env_id, environment in manifest["environments"].items()
+        for seed, run in environment["runs"].items()
+        for step, actor in run["actors"].items()
+        if int(step) in PAPER_LEVELS
+    ]
+
+
+def verdicts(manifest: dict) -> list[dict]:
+    """Each run's end beside the public curve's; the last five evaluations are averaged."""
+    rows = []
+    for env_id, environment in manifest["environments"].items():
+        reference = reference_for(env_id)
+        if reference is None or env_id not in PUBLIC:
+            continue
+        for seed, run in environment["runs"].items():
+            ends = [value for _, value in run["curve"][-5:]]
+            score = float(reference.normalise(sum(ends) / len(ends)))
+            share = score / PUBLIC[env_id][-1]
+            rows.append({"environment": env_id, "seed": int(seed), "score_at_end": round(score, 2),
+                         "public": PUBLIC[env_id][-1], "share": round(share, 3), "accepted": share >= ACCEPTED_SHARE})  # fmt: skip
+    return rows
+
+
+def draw_curves(rows: list[dict], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    names = sorted({row["environment"] for row in rows})
+    figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3.4), squeeze=False)
+    for axis, env_id in zip(axes[0], names, strict=True):
+        for seed in sorted({row["seed"] for row in rows if row["environment"] == env_id}):
+            run = [r for r in rows if r["environment"] == env_id and r["seed"] == seed]
+            steps, scores = [r["step"] / 1e3 for r in run], [r["score"] for r in run]
+            axis.plot(steps, scores, lw=0.9, label=f"seed {seed}")
+        public = PUBLIC.get(env_id)
+        if public:
+            axis.plot([s / 1e3 for s in PUBLIC_STEPS], public, "k--", lw=1.2, label="SB3 zoo, -v3")
+        axis.set(title=env_id, xlabel="environment steps (thousands)", ylabel="normalised return (0 to 100)")  # fmt: skip
+        axis.legend(fontsize=8)
+    figure.tight_layout()
+    with replacing(path) as temporary:
+        figure.savefig(temporary, format="svg")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--zoo", type=Path, default=Path("zoo"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--environments", nargs="+", default=list(ENVIRONMENTS))
+    arguments = parser.parse_args()
+    settings = replace(TD3Settings(), steps=max(PAPER_LEVELS))
+    for env_id in arguments.environments:
+        actors = finished_actors(env_id, arguments.seeds, settings)
+        if actors.seeds():
+            first = actors.seeds()[0]
+            known = read_manifest(arguments.zoo)["environments"].get(env_id, {}).get("replay", {})
+            add_to_zoo(arguments.zoo, actors, levels=PAPER_LEVELS, settings=describe(settings), replay_seed=known.get("seed", first))  # fmt: skip
+    manifest, target = read_manifest(arguments.zoo), Path("results/collect")
+    about = {"command": COMMAND, "settings": describe(settings)}
+    curves, levels, ends = curve_rows(manifest), level_rows(manifest), verdicts(manifest)
+    write_table(
+        target / "curves.csv", curves, ["environment", "seed", "step", "return", "score"], about
+    )
+    write_table(target / "levels.csv", levels, list(levels[0]), about)
+    write_table(target / "runs.csv", ends, list(ends[0]), about)
+    draw_curves(curves, target / "curves.svg")
+    for row in ends:
+        print(row)
+
+
+if __name__ == "__main__":
+    main()
