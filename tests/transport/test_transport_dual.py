@@ -8,7 +8,7 @@ import pytest
 import transport_probes as probes
 from scipy.stats import norm
 
-from rlassay.transport import TransportSettings, estimate, evaluated_pairs, exact
+from rlassay.transport import Problem, TransportSettings, estimate, evaluated_pairs, exact
 
 DUAL = TransportSettings(estimator="dual")
 QUICK = dataclasses.replace(DUAL, steps=40, batch_size=32, hidden=16)
@@ -239,3 +239,42 @@ def test_gap_weight_reaches_the_result_and_no_setting_is_idle():
     assert heavy > light
     fields = {field.name for field in dataclasses.fields(TransportSettings)}
     assert fields == set().union(*READS.values()) | {"estimator", "gap_weight"}
+
+
+def sample_problem():
+    """The bundled Hopper data under an untrained critic that is a function of state and action."""
+    from rlassay import load, nets, samples
+
+    data = load(samples.paths()[1])
+    states = (data.observations - data.observations.mean(0)) / data.observations.std(0)
+    low, high, _ = data.action_bounds()
+    layers = nets.init_mlp(
+        np.random.default_rng(0), (data.observation_dim + data.action_dim, 32, 1), ensemble=1
+    )
+    rows = np.random.default_rng(0).permutation(len(data))
+    return Problem(
+        states=states.astype(np.float32),
+        actions=data.actions,
+        episodes=data.episode_index,
+        low=low,
+        high=high,
+        q_apply=nets.scalar,
+        q_params=layers,
+        training_rows=rows[2_000:],
+        evaluation_rows=rows[:2_000],
+    )
+
+
+def test_on_real_data_dual_is_below_exact_and_needs_training():
+    problem = sample_problem()
+    [pairs] = evaluated_pairs(problem, DUAL, [0])
+    above = exact(pairs.costs, DUAL)
+    untrained, trained = (
+        estimate(problem, dataclasses.replace(DUAL, steps=steps), [0], pairs=[pairs])[0]
+        for steps in (1, 1_000)
+    )
+    for result in (untrained, trained):
+        assert (result.integrand <= above.integrand + 1e-9).all()
+    # A c-transform over the evaluated actions would return `exact` for any potentials.
+    assert untrained.diagnosis["below_exact"] > 0.2
+    assert trained.diagnosis["below_exact"] < untrained.diagnosis["below_exact"] / 2
