@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.study.cells import Cell, Report, refuse_mixed, run_cells
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.cells import Cell, Report
+from rlassay.study.files import Row
 from rlassay.study.plan import Profile
+from rlassay.study.sweep import read_sweep, run_sweep, write_sweep
 
-ENVIRONMENTS = {"lite": ("Hopper-v5",), "paper": ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")}
 LEVELS = ("level-50k", "level-200k", "medium-replay", "level-1000k")
 WITHOUT_CLONING = 1e6  # the cloning term is a millionth of the value's: "infinite"
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, WITHOUT_CLONING)
@@ -22,59 +22,32 @@ def weight_name(weight: float) -> str:
     return "inf" if weight == WITHOUT_CLONING else f"{weight:g}"
 
 
-def cells(environments: Sequence[str], profile: Profile, zoo: Path) -> list[Cell]:
-    """Every environment, level and weight; the paper uses three seeds, `lite` one."""
+def cells(environment: str, profile: Profile, zoo: Path) -> list[Cell]:
+    """Every level and weight; the paper uses three seeds, `lite` one."""
     from rlassay.study.data import study_data
     from rlassay.study.training import training_cells
 
-    found = []
-    for environment in environments:
-        data = study_data(environment, LEVELS, profile, zoo)
-        for weight in WEIGHTS:
-            changes = {"td3bc.value_weight": weight}
-            found += training_cells(
-                data.values(), ["td3bc"], profile.oracle_seeds, profile.name, changes, weight_name(weight)
-            )  # fmt: skip
-    return found
+    data, seeds = study_data(environment, LEVELS, profile, zoo), profile.oracle_seeds
+    return [
+        cell
+        for weight in WEIGHTS
+        for cell in training_cells(
+            data.values(), ["td3bc"], seeds, profile.name, {"td3bc.value_weight": weight}, weight_name(weight)
+        )
+    ]  # fmt: skip
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Train what is missing and export."""
-    from rlassay.study.table1 import available, export_runs
-
-    environments = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
-    grid = cells(environments, profile, zoo)
-    failures = run_cells(grid, report=report)
-    about = {
-        "command": f"rlassay study fig1 --profile {profile.name} --run",
-        "profile": profile.name,
-    }
-    export_runs(results / "fig1", grid, about)
-    return failures
+    return run_sweep("fig1", cells, results, profile, zoo, report)
 
 
 def render(results: Path) -> str:
     """Mean score by weight and level, as Markdown, CSV and figure."""
-    folder = results / "fig1"
-    refuse_mixed(folder / "runs.csv", "rlassay study fig1 --run")
-    rows = table_rows(read_table(folder / "runs.csv"))
-    about = {
-        "command": "rlassay study fig1",
-        "complete": read_about(folder / "runs.csv").get("complete"),
-    }
-    columns = [
-        "environment",
-        "dataset",
-        *(weight_name(weight) for weight in WEIGHTS),
-        "best_weight",
-    ]
-    write_table(folder / "table.csv", rows, columns, about)
-    _draw(rows, folder / "figure.svg")
-    text = markdown_table(rows, columns)
-    from rlassay.engine.files import write_atomically
-
-    write_atomically(folder / "table.md", text)
-    return text
+    rows = table_rows(read_sweep("fig1", results))
+    names = [weight_name(weight) for weight in WEIGHTS]
+    _draw(rows, results / "fig1" / "figure.svg")
+    return write_sweep("fig1", results, rows, ["environment", "dataset", *names, "best_weight"])
 
 
 def table_rows(runs: Sequence[Row]) -> list[Row]:

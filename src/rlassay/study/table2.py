@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.study.cells import Cell, Report, refuse_mixed, run_cells
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.cells import Cell, Report
+from rlassay.study.files import Row
 from rlassay.study.plan import Profile
+from rlassay.study.sweep import read_sweep, run_sweep, write_sweep
 
-ENVIRONMENTS = {"lite": ("Hopper-v5",), "paper": ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")}
 LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k")
 SEEDS = 3
 PLAIN = "iql"
@@ -26,56 +26,32 @@ SWEEP_LEVEL = "level-200k"
 SUMMARY = ("environment", "dataset", "variant", "runs", "score", "difference", "low", "high")
 
 
-def cells(environments: Sequence[str], profile: Profile, zoo: Path) -> list[Cell]:
+def cells(environment: str, profile: Profile, zoo: Path) -> list[Cell]:
     """Plain IQL and Algorithm 2 first, then the variants, then the sweep."""
     from rlassay.study.data import study_data
     from rlassay.study.training import training_cells
 
+    data = study_data(environment, LEVELS, profile, zoo)
     found = []
-    for environment in environments:
-        data = study_data(environment, LEVELS, profile, zoo)
-        for name, changes in VARIANTS.items():
-            found += training_cells(data.values(), ["iql"], SEEDS, profile.name, changes, name)
-        for weight in SWEEP_WEIGHTS:
-            changes = {"iql.regulariser": "bwd", "iql.bwd_weight": weight}
-            sweep = [data[SWEEP_LEVEL]]
-            found += training_cells(
-                sweep, ["iql"], SEEDS, profile.name, changes, f"bwd weight {weight:g}"
-            )
+    for name, changes in VARIANTS.items():
+        found += training_cells(data.values(), ["iql"], SEEDS, profile.name, changes, name)
+    for weight in SWEEP_WEIGHTS:
+        changes = {"iql.regulariser": "bwd", "iql.bwd_weight": weight}
+        label = f"bwd weight {weight:g}"
+        found += training_cells([data[SWEEP_LEVEL]], ["iql"], SEEDS, profile.name, changes, label)
     return found
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Train what is missing and export."""
-    from rlassay.study.table1 import available, export_runs
-
-    environments = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
-    grid = cells(environments, profile, zoo)
-    failures = run_cells(grid, report=report)
-    about = {
-        "command": f"rlassay study table2 --profile {profile.name} --run",
-        "profile": profile.name,
-    }
-    export_runs(results / "table2", grid, about)
-    return failures
+    return run_sweep("table2", cells, results, profile, zoo, report)
 
 
 def render(results: Path) -> str:
     """Scores and paired differences, as Markdown, CSV and figure."""
-    folder = results / "table2"
-    refuse_mixed(folder / "runs.csv", "rlassay study table2 --run")
-    rows = summarise(read_table(folder / "runs.csv"))
-    about = {
-        "command": "rlassay study table2",
-        "complete": read_about(folder / "runs.csv").get("complete"),
-    }
-    write_table(folder / "table.csv", rows, SUMMARY, about)
-    _draw(rows, folder / "figure.svg")
-    text = markdown_table(rows, SUMMARY)
-    from rlassay.engine.files import write_atomically
-
-    write_atomically(folder / "table.md", text)
-    return text
+    rows = summarise(read_sweep("table2", results))
+    _draw(rows, results / "table2" / "figure.svg")
+    return write_sweep("table2", results, rows, SUMMARY)
 
 
 def summarise(runs: Sequence[Row]) -> list[Row]:

@@ -1,0 +1,50 @@
+"""What studies of single trainings share: run a grid of cells, read its table, write what is rendered from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rlassay.engine.files import write_atomically
+from rlassay.study.cells import Cell, Report, refuse_mixed, run_cells
+from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.plan import Profile
+
+# `lite` looks at the environment in which episodes end early and weak data hurts most; `paper` at all three.
+ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
+    "lite": ("Hopper-v5",),
+    "paper": ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5"),
+}
+MakeCells = Callable[[str, Profile, Path], list[Cell]]
+
+
+def run_sweep(
+    name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
+) -> list[str]:
+    """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
+    from rlassay.study.table1 import available, export_runs
+
+    known = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
+    grid = [cell for environment in known for cell in make_cells(environment, profile, zoo)]
+    failures = run_cells(grid, report=report)
+    command = f"rlassay study {name} --profile {profile.name} --run"
+    export_runs(results / name, grid, {"command": command, "profile": profile.name})
+    return failures
+
+
+def read_sweep(name: str, results: Path) -> list[Row]:
+    """The raw runs of a sweep; mixed revisions are refused."""
+    path = results / name / "runs.csv"
+    refuse_mixed(path, f"rlassay study {name} --run")
+    return read_table(path)
+
+
+def write_sweep(name: str, results: Path, rows: Sequence[Row], columns: Sequence[str]) -> str:
+    """The rendered rows as CSV and Markdown."""
+    folder = results / name
+    complete = read_about(folder / "runs.csv").get("complete")
+    about = {"command": f"rlassay study {name}", "complete": complete}
+    write_table(folder / "table.csv", rows, columns, about)
+    text = markdown_table(rows, columns)
+    write_atomically(folder / "table.md", text)
+    return text
