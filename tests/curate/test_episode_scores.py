@@ -125,7 +125,9 @@ def test_an_expert_action_is_farther_from_random_in_value():
         terminals=np.ones(episodes * steps, bool),
     )
     rows = transition_scores(
-        data, scores=["value_gap", "bc_surprise", "advantage"], settings={"critic.steps": 1500}
+        data,
+        scores=["value_gap", "bc_surprise", "advantage"],
+        settings={"critic.steps": 1500, "baselines.fit_steps": 500},
     )
     assert rows["value_gap"][good].mean() > rows["value_gap"][~good].mean() + 0.1
     assert rows["bc_surprise"][good].mean() < 0.5 * rows["bc_surprise"][~good].mean()

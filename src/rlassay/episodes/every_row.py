@@ -71,9 +71,12 @@ class EveryRow:
         weight = self.assessment.settings.transport.gap_weight
         cost = resolve_cost(TransportSettings(cost="gap", gap_weight=weight))
         drawn = self._draw(GAP_STREAM, DRAWS)
-        values = self._q_random(drawn)
-        costs = pair_costs(cost, self.q[:, None], values, self.data.actions[:, None], drawn)
-        return {"value_gap": self.q - values.mean(axis=1), "random_distance": costs.mean(axis=1)}
+        gap, distance = np.zeros(len(self.data)), np.zeros(len(self.data))
+        for k in range(DRAWS):  # one draw at a time: a quarter of the memory
+            values = self._q_at(drawn[:, k])
+            gap += (self.q - values) / DRAWS
+            distance += pair_costs(cost, self.q, values, self.data.actions, drawn[:, k]) / DRAWS
+        return {"value_gap": gap, "random_distance": distance}
 
     def _costs(self, estimator: str) -> np.ndarray:
         from rlassay.transport import pair_costs, resolve_cost
