@@ -247,10 +247,6 @@ class Assessment:
             self.settings.baselines.bins,
         )  # fmt: skip
 
-    def release(self) -> None:
-        """Drop what only training needed."""
-        self.__dict__.pop("problem", None)
-
 
 def shared_statistics(datasets: Sequence[Dataset]) -> Shared:
     """Pooled standardisation, action bounds and grid of several datasets of one task."""

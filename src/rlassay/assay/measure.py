@@ -10,7 +10,7 @@ from rlassay import stats
 from rlassay.assay.assessment import Assessment, Unavailable, column, entries
 from rlassay.references import Reference
 from rlassay.scorecard import Score, Warning
-from rlassay.scores import SCORES, ScoreSpec, evaluate, spec_of
+from rlassay.scores import SCORES, SEEDED, ScoreSpec, evaluate, spec_of
 
 
 def measure_all(
@@ -82,15 +82,11 @@ def _check(values: np.ndarray, group: np.ndarray, spec: ScoreSpec) -> None:
         raise Unavailable("its values are not finite numbers")
 
 
-_SEEDED = {
-    "q", "v", "q_random", "exact_integrand", "dual_integrand", "sinkhorn_integrand", "tail_costs",
-    "tail_epsilon", "cloning_errors", "action_spread",
-}  # fmt: skip
-_OF_CRITIC = _SEEDED - {"cloning_errors", "action_spread"}
+_OF_CRITIC = SEEDED - {"cloning_errors", "action_spread"}
 
 
 def _is_seeded(spec: ScoreSpec) -> bool:
-    return bool(set(spec.needs) & _SEEDED)
+    return bool(set(spec.needs) & SEEDED)
 
 
 def _converged(assessment: Assessment, spec: ScoreSpec) -> bool | None:

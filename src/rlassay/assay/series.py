@@ -10,7 +10,6 @@ from rlassay.assay.assessment import Assessment, column
 
 MOST_POINTS = 5_000
 BINS = 40
-_ROW_SCORES = {"q": ("q",), "advantage": ("q", "v"), "pd": ("q_random", "v")}
 
 
 def series(assessment: Assessment) -> dict[str, Any]:

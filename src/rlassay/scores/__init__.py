@@ -4,6 +4,7 @@ from rlassay.scores import counted, learned, valued
 from rlassay.scores.registry import (
     COLUMNS,
     SCORES,
+    SEEDED,
     Measured,
     ScoreSpec,
     evaluate,
@@ -15,6 +16,7 @@ from rlassay.scores.registry import (
 __all__ = [
     "COLUMNS",
     "SCORES",
+    "SEEDED",
     "Measured",
     "ScoreSpec",
     "counted",

@@ -45,9 +45,12 @@ COLUMNS: dict[str, str] = {
     "tail_lowest": "lowest threshold allowed in `tail`, or None",
     "cloning_errors": "squared error of cloned actions on held-out rows, in units of the actions' variance *",
     "action_spread": "mean standard deviation of a tanh-normal policy at every evaluated row *",
-    "neighbour_entropy": "entropy contribution of every distinct sampled row *",
+    "neighbour_entropy": "entropy contribution of every distinct sampled row",
     "cells": "(distinct cells, distinct transitions) of states and actions",
 }  # fmt: skip
+
+
+SEEDED = frozenset(name for name, meaning in COLUMNS.items() if meaning.endswith("*"))
 
 
 @dataclass(frozen=True)
