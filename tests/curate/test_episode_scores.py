@@ -175,3 +175,19 @@ def test_the_mean_of_unknown_values_is_unknown():
     data = made_dataset(lengths=(2, 3), terminal=())
     values = np.array([1.0, np.nan, np.nan, np.nan, np.nan])
     assert np.array_equal(episode_means(data, values), [1.0, np.nan], equal_nan=True)
+
+
+def test_an_episode_is_never_judged_by_a_policy_that_saw_it():
+    """Two episodes do the opposite in the same states: the clone of one errs by twice the action on the other."""
+    rng = np.random.default_rng(0)
+    states = rng.uniform(-1, 1, (800, 1)).astype(np.float32)
+    sides = np.repeat([1, -1], 400)[:, None]
+    data = Dataset.from_columns(
+        observations=states,
+        actions=(sides * states).astype(np.float32),
+        rewards=None,
+        terminals=np.zeros(800, bool),
+        episode_starts=[0, 400],
+    )
+    table = episode_scores(data, scores=["bc_surprise"], settings={"baselines.fit_steps": 500})
+    assert (table["bc_surprise"] > 3).all()
