@@ -27,7 +27,7 @@ from rlassay.engine.local import LocalEngine  # noqa: E402
 from rlassay.engine.store import RunStore  # noqa: E402
 from rlassay.io import load, save  # noqa: E402
 from rlassay.study import curation, detection  # noqa: E402
-from rlassay.study.files import markdown_table, read_table, write_table  # noqa: E402
+from rlassay.study.files import markdown_table, read_about, read_table, write_table  # noqa: E402
 from rlassay.study.mixtures import MIXTURES, find_actors, labelled_episodes, mixture  # noqa: E402
 from rlassay.study.plan import LITE  # noqa: E402
 
@@ -176,12 +176,9 @@ def run_detection(arguments: argparse.Namespace, store: RunStore, engine: LocalE
             store=store,
         )
         found = [row for row in found if row["environment"] != environment] + rows
-        write_table(
-            path,
-            found,
-            detection.COLUMNS,
-            about(arguments, episodes_of_each_label=arguments.episodes, **description),
-        )
+        made = about(arguments, episodes_of_each_label=arguments.episodes, **description)
+        environments = {**read_about(path).get("environments", {}), environment: made}
+        write_table(path, found, detection.COLUMNS, {"environments": environments})
         print(markdown_table(rows, detection.COLUMNS))
 
 
