@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -107,12 +108,20 @@ def test_a_missing_file_is_one_sentence():
     assert done.returncode == 2 and "nowhere.hdf5" in done.stderr and "Traceback" not in done.stderr
 
 
+def wait_until_training(process):
+    """The critic's compiled loop runs once JAX's library is mapped and some time has passed."""
+    maps = Path(f"/proc/{process.pid}/maps")
+    while "jaxlib" not in maps.read_text():
+        time.sleep(0.2)
+    time.sleep(5)
+
+
 def test_ctrl_c_ends_without_a_traceback(paths):
     process = subprocess.Popen(
         [sys.executable, "-m", "rlassay", "score", paths[0], "--set", "critic.steps=100000000"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    time.sleep(6)  # long enough to be training
+    wait_until_training(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130

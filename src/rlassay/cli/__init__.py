@@ -61,7 +61,10 @@ def main() -> None:
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         typer.echo("rlassay: interrupted; a long job continues from its last checkpoint", err=True)
-        sys.exit(130)
+        sys.stderr.flush()
+        os._exit(
+            130
+        )  # XLA may still be computing in its threads, and crashes when Python is torn down around it
     except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
