@@ -80,3 +80,11 @@ def test_starts_without_jax_or_simulator(name):
 def test_the_only_scan_is_in_train():
     users = [name for name, path in modules().items() if "lax.scan" in path.read_text()]
     assert users == ["train"]
+
+
+def test_no_verb_is_hidden_by_a_module():
+    """Importing a submodule sets an attribute of the package, which would replace a verb of the same name."""
+    names = {name.split(".")[0] for name in modules()}
+    assert not set(rlassay._PUBLIC) & names
+    for verb in rlassay._PUBLIC:
+        assert callable(getattr(rlassay, verb)), verb

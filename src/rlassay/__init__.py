@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# public name: (module, name there)
+# public name: (module, name there); no name may equal a module's, or importing the module would replace the verb
 _PUBLIC = {
     "load": ("rlassay.io", "load"),
     "save": ("rlassay.io", "save"),
@@ -46,8 +46,8 @@ _PUBLIC = {
     "curate": ("rlassay.curation", "curate"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),
-    "oracle": ("rlassay.oracle", "oracle"),
-    "collect": ("rlassay.collect", "collect"),
+    "run_oracle": ("rlassay.oracle", "oracle"),
+    "collect_graded": ("rlassay.collect", "collect"),
     "RlassayError": ("rlassay.errors", "RlassayError"),
 }
 
