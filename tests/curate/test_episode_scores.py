@@ -5,7 +5,7 @@ import pytest
 from curate_data import made_dataset
 
 import rlassay.assay as assay
-from rlassay.assay.assessment import column
+from rlassay.assay.columns import column
 from rlassay.dataset import Dataset
 from rlassay.episodes import (
     DEFAULT,

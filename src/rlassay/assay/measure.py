@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlassay import stats
-from rlassay.assay.assessment import Assessment, Unavailable, column, entries
+from rlassay.assay.assessment import Assessment, Unavailable
+from rlassay.assay.columns import column, entries
 from rlassay.references import Reference
 from rlassay.scorecard import Score, Warning
 from rlassay.scores import SCORES, SEEDED, ScoreSpec, evaluate, spec_of

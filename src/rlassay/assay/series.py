@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.assay.assessment import Assessment, column
+from rlassay.assay.assessment import Assessment
+from rlassay.assay.columns import column
 
 MOST_POINTS = 5_000
 BINS = 40

@@ -195,7 +195,7 @@ def _every_row(assessment: Assessment, member: int) -> EveryRow:
 
 def _registered(assessment: Assessment, rows: EveryRow, name: str) -> np.ndarray:
     """A registered score on every row; on the evaluated rows exactly what the dataset's score is made of."""
-    from rlassay.assay.assessment import column
+    from rlassay.assay.columns import column
     from rlassay.scores import SCORES, evaluate, spec_of
 
     spec = spec_of(name, assessment.settings.transport.estimator)
