@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_bits(card, other, name):
 
 @pytest.mark.parametrize(
     ("name", "power"),
-    [("reward", 1), ("return", 1), ("return_top10", 1), ("rpsv", 2), ("eri", 0), ("q", 1), ("pd", 1), ("advantage", 1)]
+    [("reward", 1), ("return", 1), ("return_top10", 1), ("extractable", 1), ("rpsv", 2), ("eri", 0), ("q", 1), ("pd", 1), ("advantage", 1)]
     + [(name, 0) for name in BEHAVIOUR],
 )  # fmt: skip
 def test_scaled_rewards_scale_the_value(card, other, name, power):
@@ -104,6 +104,7 @@ def test_shifted_rewards_shift_values_by_the_perpetuity(card, other, name):
         "return": 30 * SHIFT,
         "return_top10": 30 * SHIFT,
         "tq": 0.3 * SHIFT,
+        "extractable": 30 * SHIFT,
     }
     shift = expected.get(name, perpetuity if name == "q" or name.startswith("bwd") else 0.0)
     size = max(abs(card[name].value), perpetuity)

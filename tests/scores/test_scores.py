@@ -37,6 +37,9 @@ def value(name, **columns):
         ("bwd.sinkhorn", {"sinkhorn_integrand": [2.0, 4.0]}, 3.0),
         ("eas", {"action_spread": [0.1, 0.3]}, 0.2),
         ("bc_error", {"cloning_errors": [0.1, 0.3]}, 0.2),
+        ("extractable", {"episode_returns": [1.0, 3.0], "conflict": 0.0}, 3.0),
+        ("extractable", {"episode_returns": [1.0, 3.0], "conflict": 0.5}, 2.0),
+        ("extractable", {"episode_returns": [1.0, 3.0], "conflict": 1.0}, 1.0),
         ("knn_entropy", {"neighbour_entropy": [1.0, 3.0]}, 2.0),
     ],
 )

@@ -10,6 +10,9 @@ from rlassay.assay.assessment import Assessment, Unavailable
 from rlassay.transport import resolve_cost
 
 
+FIRST_STEPS = 20  # of an episode, where different policies still see the same states
+
+
 def column(assessment: Assessment, name: str, member: int) -> Any:
     """A column of `rlassay.scores.COLUMNS` for the seed at position `member`."""
     return _COLUMNS[name](assessment, member)
@@ -88,6 +91,15 @@ def _cloning_errors(assessment: Assessment, member: int) -> np.ndarray:
     return assessment.policies.cloning_errors(member, states, assessment.data.actions[rows])
 
 
+def _conflict(assessment: Assessment, member: int) -> float:
+    """How much of the actions the state does not tell, overall or where all behaviour meets: at the start."""
+    rows, data = assessment.policy_split[1], assessment.data
+    errors = _cloning_errors(assessment, member)
+    early = rows - data.episode_starts[data.episode_index[rows]] < FIRST_STEPS
+    at_start = errors[early].mean() if early.any() else 0.0
+    return float(np.clip(max(errors.mean(), at_start), 0.0, 1.0))
+
+
 _COLUMNS = {
     **{
         name: _data(name)
@@ -108,6 +120,7 @@ _COLUMNS = {
     "tail_epsilon": _tail_epsilon,
     "tail_lowest": _tail_lowest,
     "cloning_errors": _cloning_errors,
+    "conflict": _conflict,
     "action_spread": lambda assessment, member: assessment.policies.spread(
         member, assessment.row_states
     ),

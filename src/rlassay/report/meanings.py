@@ -63,6 +63,9 @@ MEANINGS: dict[str, Meaning] = {
     "bc_error": Meaning(
         "Cloning error", "Squared error of a cloned policy on held-out episodes, as a share of the actions' variance."
     ),
+    "extractable": Meaning(
+        "Extractable return", "Mean return, raised towards the better episodes where actions agree, lowered where they conflict."
+    ),
     "knn_entropy": Meaning(
         "State entropy", "Nearest-neighbour entropy of the states: how widely the data spread."
     ),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from rlassay.scores.registry import SCORES, ScoreSpec
+import functools
+
+import numpy as np
+
+from rlassay.scores.registry import SCORES, Measured, ScoreSpec
+from rlassay.stats import weighted_mean
 
 
 def action_stochasticity(action_spread):
@@ -13,6 +18,20 @@ def action_stochasticity(action_spread):
 def cloning_error(cloning_errors):
     """Mean squared error of cloned actions on held-out episodes, 1 for a policy that ignores the state."""
     return cloning_errors
+
+
+def extractable_return(episode_returns, conflict):
+    """Mean return plus (1 - 2 conflict) standard deviations of the returns."""
+    returns = np.asarray(episode_returns, np.float64)
+    return Measured(returns, functools.partial(mean_and_spread, lift=1 - 2 * conflict))
+
+
+def mean_and_spread(values: np.ndarray, weights: np.ndarray, lift: float) -> np.ndarray:
+    """Weighted mean + lift * weighted standard deviation."""
+    mean = weighted_mean(values, weights)
+    squares = weighted_mean((values - values.mean()) ** 2, weights)
+    variance = squares - (mean - values.mean()) ** 2
+    return mean + lift * np.sqrt(np.maximum(variance, 0.0))
 
 
 def entropy(neighbour_entropy):
@@ -35,6 +54,15 @@ SCORES |= {
         ("cloning_errors",),
         "squared error of cloned actions on held-out episodes, relative to the actions' variance",
         per="held-out row",
+    ),
+    "extractable": ScoreSpec(
+        extractable_return,
+        "higher",
+        "return",
+        ("episode_returns", "conflict"),
+        "mean return, raised towards the better episodes where actions agree and lowered where they conflict",
+        per="episode",
+        relative="return",
     ),
     "knn_entropy": ScoreSpec(
         entropy,

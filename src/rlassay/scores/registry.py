@@ -44,6 +44,7 @@ COLUMNS: dict[str, str] = {
     "tail_epsilon": "absolute epsilon of `tail` *",
     "tail_lowest": "lowest threshold allowed in `tail`, or None",
     "cloning_errors": "squared error of cloned actions on held-out rows, in units of the actions' variance *",
+    "conflict": "cloning error on held-out episodes or on their first steps, whichever is larger, 0 to 1 *",
     "action_spread": "mean standard deviation of a tanh-normal policy at every evaluated row *",
     "neighbour_entropy": "entropy contribution of every distinct sampled row",
     "cells": "(distinct cells, distinct transitions) of states and actions",
