@@ -8,7 +8,6 @@ import numpy as np
 
 from rlassay.dataset import Dataset, Origin
 
-
 MEAN_ACTION = 1 / 3  # of the chain's behaviour
 
 

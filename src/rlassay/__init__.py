@@ -51,7 +51,7 @@ _PUBLIC = {
     "RlassayError": ("rlassay.errors", "RlassayError"),
 }
 
-__all__ = ["__version__", *_PUBLIC]
+__all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@ one leaf with a leading axis (twin critics run as one batched product, XLA on CP
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import jax
@@ -52,7 +53,7 @@ def init_mlp(
 
 def _init_one(rng, sizes, orthogonal, layer_norm, last_scale):
     layers = []
-    for index, (fan_in, fan_out) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for index, (fan_in, fan_out) in enumerate(itertools.pairwise(sizes)):
         last = index == len(sizes) - 2
         if orthogonal:
             w, b = orthogonal_init(rng, (fan_in, fan_out)), np.zeros(fan_out, np.float32)
@@ -82,8 +83,12 @@ def scalar(params: Params, *inputs: jax.Array) -> jax.Array:
 
 def scalar_per_state(params: Params, observations: jax.Array, actions: jax.Array) -> jax.Array:
     """`scalar` for K actions (K, batch, dim) at each state (batch, dim): the first layer sees a state only once."""
-    if params[0]["w"].ndim == 3:  # with many rows one product a member is faster than one batched product
-        members = [jax.tree.map(lambda leaf, i=i: leaf[i], params) for i in range(len(params[0]["w"]))]
+    if (
+        params[0]["w"].ndim == 3
+    ):  # with many rows one product a member is faster than one batched product
+        members = [
+            jax.tree.map(lambda leaf, i=i: leaf[i], params) for i in range(len(params[0]["w"]))
+        ]
         return jnp.stack([scalar_per_state(member, observations, actions) for member in members])
     first, dim = params[0], observations.shape[-1]
     states = _affine({"w": first["w"][:dim], "b": first["b"]}, observations)

@@ -51,8 +51,7 @@ def _lines(description: str, total: int) -> Advance:
         nonlocal last
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
-            print(
-                f"{description}: {done:,} of {total:,} {text}".rstrip(), file=sys.stderr, flush=True
-            )  # noqa: T201
+            news = f"{description}: {done:,} of {total:,} {text}".rstrip()
+            print(news, file=sys.stderr, flush=True)  # noqa: T201
 
     return advance

@@ -91,7 +91,9 @@ def _convert(key: str, value: Any, kind: Any) -> Any:
         return value
     if typing.get_origin(kind) is tuple:
         items = value.split(",") if isinstance(value, str) else value
-        items = items if isinstance(items, list | tuple) else [items]  # one number is a tuple of one
+        items = (
+            items if isinstance(items, list | tuple) else [items]
+        )  # one number is a tuple of one
         return tuple(_convert(key, item, options[0]) for item in items)
     return _convert_plain(key, value, kind)
 

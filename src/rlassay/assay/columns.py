@@ -9,7 +9,6 @@ import numpy as np
 from rlassay.assay.assessment import Assessment, Unavailable
 from rlassay.transport import resolve_cost
 
-
 FIRST_STEPS = 20  # of an episode, where different policies still see the same states
 
 

@@ -15,7 +15,9 @@ JsonOption = Annotated[
 ]  # fmt: skip
 SetOption = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change any setting; may be given several times."),
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change any setting; may be given several times."
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="The first random seed.")]
 SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds.")]
