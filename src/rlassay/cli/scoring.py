@@ -104,9 +104,10 @@ def compare_command(
 
 def _options(preset, seeds, seed, scores, reference, pairs) -> dict[str, Any]:
     """Arguments that `score` and `compare` share; scores of third parties are made known first."""
-    from rlassay.runtime import load_plugins
+    from rlassay.runtime import compute_where_called, load_plugins
     from rlassay.settings import parse_pairs
 
+    compute_where_called()
     load_plugins()
     return {
         "preset": preset,
