@@ -22,6 +22,7 @@ from rlassay.dataset import Dataset
 CHUNK = 500  # gradient steps between two points of the training curve
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
 OnProgress = Callable[[int, str], None]
+Batch = dict[str, jax.Array]
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,11 @@ def _optimiser(learning_rate: float, steps: int | None) -> optax.GradientTransfo
 def _make_step(settings: CriticSettings, observation_dim: int) -> train.Step:
     optimiser = _optimiser(settings.learning_rate, settings.steps if settings.decay else None)
 
-    def target(state: Any, data: Any, rows: jax.Array) -> jax.Array:
+    def target(state: Any, batch: Batch) -> jax.Array:
         if settings.method == "lambda":
-            return state["returns"][rows]
-        following = nets.mlp(state.get("target", state["online"]["q"]), data["following"][rows])
-        return data["rewards"][rows] + settings.discount * data["continues"][rows] * following[:, 0]
+            return batch["returns"]
+        following = nets.mlp(state.get("target", state["online"]["q"]), batch["following"])
+        return batch["rewards"] + settings.discount * batch["continues"] * following[:, 0]
 
     def loss(online: Any, inputs: jax.Array, wanted: jax.Array):
         q = nets.mlp(online["q"], inputs)[:, 0]
@@ -84,11 +85,9 @@ def _make_step(settings: CriticSettings, observation_dim: int) -> train.Step:
         q_loss = jnp.mean((q - wanted) ** 2)
         return q_loss + jnp.mean((v - jax.lax.stop_gradient(q)) ** 2), q_loss
 
-    def step(state: Any, data: Any, drawn: train.Inputs):
-        wanted = jax.lax.stop_gradient(target(state, data, drawn.rows))
-        gradient, q_loss = jax.grad(loss, has_aux=True)(
-            state["online"], data["inputs"][drawn.rows], wanted
-        )
+    def step(state: Any, data: None, batch: Batch):
+        wanted = jax.lax.stop_gradient(target(state, batch))
+        gradient, q_loss = jax.grad(loss, has_aux=True)(state["online"], batch["inputs"], wanted)
         updates, optimiser_state = optimiser.update(gradient, state["optimiser"])
         online: Any = optax.apply_updates(state["online"], updates)
         moved = {**state, "online": online, "optimiser": optimiser_state}
@@ -146,15 +145,13 @@ class _Fitting:
         usable = np.ones(len(columns.inputs), bool)
         usable[last] = columns.terminal[last]  # no next action is known behind a cut
         kept = np.flatnonzero(usable)
-        data = _padded(
-            {
-                "inputs": columns.inputs[kept],
-                "following": columns.following[kept],
-                "rewards": columns.rewards[kept].astype(np.float32),
-                "continues": (~columns.terminal[kept]).astype(np.float32),
-            }
-        )
-        self._run(data, len(kept), 0, self.settings.steps)
+        rows = {
+            "inputs": columns.inputs[kept],
+            "following": columns.following[kept],
+            "rewards": columns.rewards[kept].astype(np.float32),
+            "continues": (~columns.terminal[kept]).astype(np.float32),
+        }
+        self._run([rows] * len(self.seeds), 0, self.settings.steps)
         return self._critic()
 
     def with_returns(self) -> Critic:
@@ -169,31 +166,35 @@ class _Fitting:
         usable = np.ones(len(columns.inputs), bool)
         usable[columns.last] = columns.terminal[columns.last] | columns.known[columns.last]
         kept = np.flatnonzero(usable)
-        data = _padded({"inputs": columns.inputs[kept]})
+        inputs = columns.inputs[kept]
         returns = [first_returns] * len(self.seeds)
         for first in range(0, settings.steps, settings.refresh):
             if first:
                 critic = self._critic()
                 returns = [_returns(critic, k, columns) for k in range(len(self.seeds))]
-            targets = np.stack([self._standardised(each[kept]) for each in returns])
-            self.state["returns"] = _padded({"returns": targets}, axis=1)["returns"]
-            self._run(data, len(kept), first, min(first + settings.refresh, settings.steps))
+            rows = [
+                {"inputs": inputs, "returns": self._standardised(each[kept])} for each in returns
+            ]
+            self._run(rows, first, min(first + settings.refresh, settings.steps))
         return self._critic()
 
     def _standardised(self, returns: np.ndarray) -> np.ndarray:
         return ((returns - self.centre) / (self.spread or 1.0)).astype(np.float32)
 
-    def _run(self, data, rows: int, start: int, steps: int) -> None:
+    def _run(self, rows: list[dict[str, np.ndarray]], start: int, steps: int) -> None:
+        """Train on the rows of each seed from update `start` to `steps`."""
+        batch_size = self.settings.batch_size
         self.state = train.fit(
             _make_step(self.settings, self.columns.observation_dim),
             self.state,
-            data,
-            rows=rows,
+            None,
+            rows=len(rows[0]["inputs"]),
             steps=steps,
             start=start,
-            batch_size=self.settings.batch_size,
+            batch_size=batch_size,
             seeds=self.seeds,
             chunk=CHUNK,
+            draw=functools.partial(_gather, rows, batch_size),
             on_chunk=self._record,
         )
 
@@ -263,13 +264,17 @@ def _layers(state: Any, seeds: int) -> list[dict[str, Any]]:
     return [train.unstack(online, k) for k in range(seeds)]
 
 
-def _padded(columns: dict[str, np.ndarray], axis: int = 0) -> dict[str, jax.Array]:
-    """Pad the rows to a power of two: datasets of like size then share one compiled program."""
-    rows = next(iter(columns.values())).shape[axis]
-    missing = (1 << max(rows - 1, 1).bit_length()) - rows
-    return {
-        name: jnp.asarray(
-            np.pad(value, [(0, missing if k == axis else 0) for k in range(value.ndim)])
-        )
-        for name, value in columns.items()
-    }
+def _gather(
+    rows: list[dict[str, np.ndarray]],
+    batch_size: int,
+    member: int,
+    seed: int,
+    first: int,
+    count: int,
+) -> Batch:
+    """The batches of a chunk, gathered beside the running one: a gather inside the loop is slow on CPU, and the
+    compiled program would depend on the number of rows."""
+    columns = rows[member]
+    chosen = train.draw_inputs(seed, first, count, batch_size, len(columns["inputs"]), None).rows
+    chosen = np.asarray(chosen)
+    return {name: jnp.asarray(column[chosen]) for name, column in columns.items()}
