@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -91,22 +91,26 @@ def stitching() -> Probe:
 PROBES = {"wide_bandit": wide_bandit, "two_modes": two_modes, "stitching": stitching}
 
 
-def learn(
-    agent: str, data: Dataset, *, updates: int, seed: int = 0, stop: int | None = None, **changes
-):
-    """(agent, final state, policy) after `updates` updates without an environment; `stop` ends earlier."""
-    kind = AGENTS[agent]
-    settings = make_settings(agent, TINY | {"updates": updates} | changes)
+def assemble(name: str, data: Dataset, changes: dict):
+    """The agent, its settings, and the packed data with its frame, without an environment."""
+    kind, settings = AGENTS[name], make_settings(name, changes)
     columns, frame, _ = make_columns(data, kind, settings, -BOUND, BOUND)
     made = kind.make(settings, Shapes(data.observation_dim, data.action_dim))
+    return made, settings, columns, frame
+
+
+def learn(agent: str, data: Dataset, *, updates: int, seed: int = 0, **changes):
+    """(agent, final state, policy) after `updates` updates of a tiny network."""
+    known = {field.name for field in fields(AGENTS[agent].settings)}
+    changes = {k: v for k, v in (TINY | {"updates": updates} | changes).items() if k in known}
+    made, settings, columns, frame = assemble(agent, data, changes)
     each = made.updates_per_step
-    start = stack([made.prepare(made.init(seed), columns, seed)])
     state = fit(
         made.step,
-        start,
+        stack([made.prepare(made.init(seed), columns, seed)]),
         columns,
         rows=len(columns.packed),
-        steps=-(-(stop or updates) // each),
+        steps=-(-updates // each),
         batch_size=settings.batch_size * each,
         seeds=[seed],
         chunk=200,
