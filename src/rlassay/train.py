@@ -128,7 +128,8 @@ def draw_inputs(
         drawn = np.searchsorted(cumulative, rng.random((count, batch_size)), side="right")
         drawn = np.minimum(drawn, rows - 1).astype(np.int32)
     keys = rng.integers(0, 2**32, (count, 2), dtype=np.uint32)
-    return Inputs(rows=jnp.asarray(drawn), key=jnp.asarray(keys))
+    # No copy on CPU, where jnp.asarray would compile one.
+    return Inputs(rows=jax.device_put(drawn), key=jax.device_put(keys))
 
 
 def stack(trees: Sequence[Any]) -> Any:

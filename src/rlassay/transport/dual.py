@@ -167,7 +167,7 @@ def _draw_batches(
         standardised.astype(np.float32),
     )
     shape = (count, settings.batch_size)
-    return Batch(*[jnp.asarray(column.reshape(*shape, *column.shape[1:])) for column in columns])
+    return Batch(*[jax.device_put(column.reshape(*shape, *column.shape[1:])) for column in columns])
 
 
 @functools.lru_cache
