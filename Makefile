@@ -17,7 +17,7 @@ lint: .venv/.dev
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright
 
 docs: .venv/.dev
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: .venv/.dev
 	$(BIN)/python benchmarks/run.py
