@@ -277,4 +277,4 @@ def _gather(
     columns = rows[member]
     chosen = train.draw_inputs(seed, first, count, batch_size, len(columns["inputs"]), None).rows
     chosen = np.asarray(chosen)
-    return {name: jax.device_put(column[chosen]) for name, column in columns.items()}
+    return {name: jax.device_put(column.take(chosen, axis=0)) for name, column in columns.items()}

@@ -154,7 +154,7 @@ def _draw_batches(
     rng = np.random.default_rng([seed, TRAINING_STREAM, first])
     total = count * settings.batch_size
     rows = problem.training_rows[rng.integers(0, len(problem.training_rows), total)]
-    states, actions = problem.states[rows], problem.actions[rows]
+    states, actions = problem.states.take(rows, axis=0), problem.actions.take(rows, axis=0)
     drawn = draw_actions(rng, settings, (total, settings.k), problem.low, problem.high)
     q_random = random_values(problem, member, states, drawn)
     q_data = data_values(problem, cost, member, states, actions)

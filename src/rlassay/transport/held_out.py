@@ -15,7 +15,7 @@ from rlassay.transport.settings import TransportSettings, cost_scale
 FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
 SETTLED = 0.01  # of sd(c): the most a Newton step may still gain after a converged training
 MASS_ERROR = 0.1  # of the transported mass on held-out pairs, likewise
-GAIN_PAIRS = 10_000  # held-out pairs on which that gain is computed
+GAIN_PAIRS = 6_000  # held-out pairs on which that gain is computed
 
 
 class Scale(NamedTuple):
