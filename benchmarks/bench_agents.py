@@ -23,7 +23,6 @@ AGENTS = ("bc", "awac", "td3bc", "iql", "cql")
 OBSERVATIONS, ACTIONS, ROWS, BATCH, WIDTH, DEPTH = 17, 6, 100_000, 256, 256, 2
 COUNTS = {"cql": 60}  # timed updates a round; 400 for the others
 D3RLPY = "2.8.1"
-VENV = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "rlassay-bench" / "d3rlpy"
 TARGET = Path(__file__).parents[1] / "results" / "bench" / "agents.csv"
 
 
@@ -198,20 +197,6 @@ def product_speed() -> float:
 # -- the run ---------------------------------------------------------------------------------------------------------
 
 
-def other_interpreter() -> Path:
-    """d3rlpy's interpreter; its virtual environment is made on first use."""
-    python = VENV / "bin" / "python"
-    if not python.exists():
-        print(f"installing d3rlpy {D3RLPY} into {VENV}", file=sys.stderr)
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
-        for package in (
-            "torch==2.13.0",
-            f"d3rlpy=={D3RLPY}",
-        ):  # this torch first: others pull gigabytes
-            subprocess.run([str(python), "-m", "pip", "install", "-q", package], check=True)
-    return python
-
-
 def measure(python: Path | str, side: str, agent: str, threads: int) -> dict[str, float]:
     """One side in a fresh process."""
     environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
@@ -233,7 +218,9 @@ def measure(python: Path | str, side: str, agent: str, threads: int) -> dict[str
 
 def compare(agents: list[str], threads: list[int], rounds: int) -> list[dict[str, object]]:
     """A row for every agent and thread count."""
-    python, rows = other_interpreter(), []
+    from peers import peer_python
+
+    python, rows = peer_python("d3rlpy", f"d3rlpy=={D3RLPY}"), []
     for count in threads:
         for agent in agents:
             pairs = [

@@ -72,8 +72,9 @@ def make(settings: AWACSettings, shapes: Shapes) -> Agent:
         return losses.twin_squared_error(values, target), None
 
     def advantage_weights(critic, batch, proposed) -> tuple[jax.Array, jax.Array]:
-        actions = jnp.stack([batch.actions, jax.lax.stop_gradient(proposed)])
-        q, own = nets.scalar_per_state(critic, batch.observations, actions).min(axis=0)
+        states = jnp.concatenate([batch.observations, batch.observations])
+        actions = jnp.concatenate([batch.actions, jax.lax.stop_gradient(proposed)])
+        q, own = jnp.split(nets.scalar(critic, states, actions).min(axis=0), 2)
         if settings.weighting == "softmax":
             return losses.softmax_weights(q - own, settings.temperature), q
         inverse = 1 / settings.temperature
