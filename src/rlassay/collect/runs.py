@@ -51,11 +51,25 @@ def train_all(env_id: str, seeds: list[int], settings: Any) -> None:
     if len(seeds) == 1:
         train_run(env_id, seeds[0], settings)
         return
-    from rlassay.collect.td3 import describe
     from rlassay.engine.local import LocalEngine
-    from rlassay.engine.store import RunStore, Task
+    from rlassay.engine.store import RunStore
 
-    tasks = [
+    folders = [run_folder(env_id, seed, settings) for seed in seeds]
+    with _watch(f"TD3 on {env_id}, {len(seeds)} seeds", folders, settings.steps):
+        outcomes = LocalEngine().run(training_tasks(env_id, seeds, settings), RunStore())
+    failed = [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
+    if failed:
+        raise SolverError(
+            "; ".join(failed), remedy="run the same command again: it continues where it stopped"
+        )
+
+
+def training_tasks(env_id: str, seeds: list[int], settings: Any) -> list[Any]:
+    """One task of the engine a seed."""
+    from rlassay.collect.td3 import describe
+    from rlassay.engine.store import Task
+
+    return [
         Task(
             "collect",
             "rlassay.collect.runs:train_task",
@@ -65,14 +79,6 @@ def train_all(env_id: str, seeds: list[int], settings: Any) -> None:
         )
         for seed in seeds
     ]
-    folders = [run_folder(env_id, seed, settings) for seed in seeds]
-    with _watch(f"TD3 on {env_id}, {len(seeds)} seeds", folders, settings.steps):
-        outcomes = LocalEngine().run(tasks, RunStore())
-    failed = [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
-    if failed:
-        raise SolverError(
-            "; ".join(failed), remedy="run the same command again: it continues where it stopped"
-        )
 
 
 def train_task(settings: Mapping[str, Any], data: Any, folder: Path) -> dict[str, Any]:
