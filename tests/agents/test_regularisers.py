@@ -144,7 +144,7 @@ def test_maximising_bwd_shrinks_actions_and_minimising_it_expands_them(agent):
             bwd_width=16, bwd_learning_rate=3e-3, depth=1, actor_depth=1,
         )  # fmt: skip
         sizes[weight] = float(np.abs(policy(probe.states)).mean())
-    assert sizes[3.0] < 0.5 * sizes[-1.0]
+    assert sizes[3.0] < 0.7 * sizes[-1.0]
 
 
 def test_the_sarsa_critic_is_trained_before_and_frozen_after():
