@@ -17,15 +17,7 @@ from rlassay.errors import SettingsError
 from rlassay.train import draw_inputs
 
 DATA = walks(episodes=6, length=8, dims=(3, 1))
-BASE = {
-    "width": 4,
-    "depth": 1,
-    "actor_depth": 1,
-    "batch_size": 4,
-    "updates": 2,
-    "bwd_critic_updates": 1,
-    "bwd_width": 4,
-}
+BASE = {"width": 4, "batch_size": 4, "updates": 2, "bwd_critic_updates": 1, "bwd_width": 4}
 BWD, GAP = {"regulariser": "bwd"}, {"regulariser": "value_gap"}
 CLIPPED = {"weighting": "clipped_exponential"}
 
@@ -35,7 +27,7 @@ CASES = {
     "batch_size": (5, {}),
     "learning_rate": (1e-2, {}),
     "width": (5, {}),
-    "depth": (2, {}),
+    "depth": (1, {}),
     "normalise_observations": (None, {}),  # the opposite of the default
     "eval_every": (2, {}),
     "eval_episodes": (2, {}),

@@ -141,10 +141,10 @@ def test_maximising_bwd_shrinks_actions_and_minimising_it_expands_them(agent):
     for weight in (3.0, -1.0):
         _, _, policy = learn(
             agent, probe.data, updates=1_200, regulariser="bwd", bwd_weight=weight, bwd_critic_updates=200,
-            bwd_width=16, bwd_learning_rate=3e-3, depth=1, actor_depth=1,
+            bwd_width=16, bwd_learning_rate=3e-3, actor_depth=2,
         )  # fmt: skip
         sizes[weight] = float(np.abs(policy(probe.states)).mean())
-    assert sizes[3.0] < 0.7 * sizes[-1.0]
+    assert sizes[3.0] < 0.5 * sizes[-1.0]
 
 
 def test_the_sarsa_critic_is_trained_before_and_frozen_after():

@@ -18,7 +18,7 @@ from rlassay.policy import Policy
 
 ENV = "Pendulum-v1"  # three observations, one action in [-2, 2], no reference returns
 DATA = walks(episodes=6, length=30, dims=(3, 1), bounds=2.0, env_id=ENV)
-PLAN = {"width": 8, "depth": 1, "batch_size": 8, "updates": 24, "eval_every": 8, "eval_episodes": 1}
+PLAN = {"width": 8, "batch_size": 8, "updates": 24, "eval_every": 8, "eval_episodes": 1}
 
 
 class Stop(Exception):
