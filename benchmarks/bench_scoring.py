@@ -47,6 +47,7 @@ def compare(work: str, torch_python: str) -> dict[str, float | str]:
         "steps": STEPS,
         "rlassay_cold_seconds": ours["cold"],
         "rlassay_warm_seconds": ours["warm"],
+        "rlassay_three_seeds_cold_seconds": ours["three_seeds_cold"],
         "rlassay_three_seeds_seconds": ours["three_seeds"],
         "torch_cold_seconds": theirs["cold"],
         "torch_warm_seconds": theirs["warm"],

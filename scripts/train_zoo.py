@@ -29,9 +29,8 @@ def main() -> None:
     arguments = parser.parse_args()
     tasks = [
         task
-        for seed in arguments.seeds
         for env_id in arguments.environments
-        for task in training_tasks(env_id, [seed], TD3Settings())
+        for task in training_tasks(env_id, arguments.seeds, TD3Settings())
     ]
     LocalEngine(arguments.workers).run(tasks, RunStore(), tell)
 

@@ -82,20 +82,18 @@ def scalar(params: Params, *inputs: jax.Array) -> jax.Array:
 
 
 def scalar_per_state(params: Params, observations: jax.Array, actions: jax.Array) -> jax.Array:
-    """`scalar` for K actions (K, batch, dim) at each state (batch, dim): the first layer sees a state only once."""
-    if (
-        params[0]["w"].ndim == 3
-    ):  # with many rows one product a member is faster than one batched product
+    """`scalar` for K actions (K, batch, dim) at each state (batch, dim): (K, batch), an ensemble's with a leading axis.
+
+    With that many rows one product a member is faster than one batched product.
+    """
+    if params[0]["w"].ndim == 3:
         members = [
             jax.tree.map(lambda leaf, i=i: leaf[i], params) for i in range(len(params[0]["w"]))
         ]
         return jnp.stack([scalar_per_state(member, observations, actions) for member in members])
-    first, dim = params[0], observations.shape[-1]
-    states = _affine({"w": first["w"][:dim], "b": first["b"]}, observations)
-    moves = actions.reshape(-1, actions.shape[-1]) @ first["w"][dim:]
-    x = states + moves.reshape(*actions.shape[:-1], -1)
-    x = jax.nn.relu(_normalise(first, x)).reshape(-1, x.shape[-1])
-    return mlp(params[1:], x)[..., 0].reshape(actions.shape[:-1])
+    repeated = jnp.broadcast_to(observations, (len(actions), *observations.shape))
+    inputs = jnp.concatenate([repeated, actions], axis=-1)
+    return mlp(params, inputs.reshape(-1, inputs.shape[-1]))[:, 0].reshape(actions.shape[:2])
 
 
 def _affine(layer, x):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 
 def state_folder() -> Path:
@@ -39,6 +41,42 @@ def compute_where_called() -> None:
     os.environ["JAX_CPU_ENABLE_ASYNC_DISPATCH"] = "false"
     if "jax" in sys.modules:
         sys.modules["jax"].config.update("jax_cpu_enable_async_dispatch", False)
+    use_lanes(available_cores())
+
+
+def available_cores() -> int:
+    """Cores this process may use; fewer than the machine has where it is pinned or in a container."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def use_lanes(count: int) -> None:
+    """Let `count` programs compute at the same time."""
+    global _lane_count
+    _lane_count = count
+    lanes.cache_clear()
+
+
+_lane_count = 1
+
+
+@functools.cache
+def lanes() -> tuple[Any, ...]:
+    """CPU devices that compute at the same time: JAX's own, and with `compute_where_called` one more a further core.
+
+    XLA runs the programs of one client on one pool of threads, so that with one thread a program two programs take
+    turns, whoever calls them. A client a core has a pool a core: two programs then take the time of one.
+    """
+    import jax
+
+    found = [jax.devices()[0]]
+    try:
+        from jaxlib import xla_client
+
+        for _ in range(_lane_count - 1):
+            found += xla_client.make_cpu_client(asynchronous=False).devices()[:1]
+    except (ImportError, AttributeError, TypeError):  # not a public interface: then one lane it is
+        return tuple(found[:1])
+    return tuple(found)
 
 
 def keep_compiled_programs() -> None:

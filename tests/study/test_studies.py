@@ -22,7 +22,7 @@ from rlassay.study.scoring import score_cells, score_rows
 from rlassay.study.training import COLUMNS, training_cells, training_rows
 
 ENVIRONMENT = "Pendulum-v1"
-TINY = plan.Profile("lite", transitions=1_200, updates=40, score_seeds=1, oracle_seeds=1)
+TINY = plan.Profile("lite", transitions=1_200, score_seeds=1, oracle_seeds=1)
 QUICK = {"updates": 40, "width": 8, "batch_size": 16, "eval_every": 20, "eval_episodes": 1}
 LEVELS = (0, 400, 800)
 

@@ -23,7 +23,8 @@ from rlassay.runtime import state_folder
 class Task:
     """Work that can be done anywhere: an importable function of (settings, data reference, folder) -> JSON.
 
-    `data` tells where the data is; only its `fingerprint` is part of the key. `label` is for people.
+    `data` tells where the data is; only its `fingerprint` is part of the key, or its `identity` where it has one (of
+    data that can be made again). `label` is for people.
     """
 
     name: str  # what kind of work, such as "train"
@@ -35,7 +36,8 @@ class Task:
 
     @property
     def key(self) -> str:
-        known = [self.name, self.settings, self.data.get("fingerprint"), self.revision]
+        data = self.data.get("identity") or self.data.get("fingerprint")
+        known = [self.name, self.settings, data, self.revision]
         text = json.dumps(known, sort_keys=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 

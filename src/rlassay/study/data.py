@@ -20,17 +20,26 @@ from rlassay.study.plan import Profile, study_recipes
 
 @dataclass(frozen=True)
 class StudyData:
-    """One dataset of a study: where it lies, and its fingerprint."""
+    """One dataset of a study: where it lies, its fingerprint, and the identity of what it was made of.
+
+    Results are kept by identity: another processor may round a rollout differently, and the committed results still
+    are those of this recipe, these actors and this simulator.
+    """
 
     environment: str
     name: str
     path: Path
     fingerprint: str
+    identity: str
 
     @property
     def reference(self) -> dict[str, str]:
         """How a task of the engine names it."""
-        return {"path": str(self.path), "fingerprint": self.fingerprint}
+        return {
+            "path": str(self.path),
+            "fingerprint": self.fingerprint,
+            "identity": self.identity,
+        }
 
 
 def study_data(
@@ -45,14 +54,15 @@ def study_data(
 
 def _one(environment: str, actors: Actors, recipe: Recipe, settings: RolloutSettings) -> StudyData:
     folder = state_folder() / "datasets" / environment
-    path = folder / f"{recipe.name}-{_identity(actors, recipe, settings)}.npz"
+    identity = _identity(actors, recipe, settings)
+    path = folder / f"{recipe.name}-{identity}.npz"
     beside = path.with_suffix(".json")
     if not (path.exists() and beside.exists()):
         data = make_dataset(actors, recipe, settings)
         io.save(data, path)
         write_json(beside, {"fingerprint": data.fingerprint})
     fingerprint = json.loads(beside.read_text())["fingerprint"]
-    return StudyData(environment, recipe.name, path, fingerprint)
+    return StudyData(environment, recipe.name, path, fingerprint, identity)
 
 
 def _identity(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rlassay.scores import SCORES
+from rlassay.study.budget import SETTLED, half_rows, pattern_rows, settled_oracle
 from rlassay.study.cells import refuse_mixed
 from rlassay.study.correlate import (
     Points,
@@ -22,6 +23,7 @@ from rlassay.study.plan import AGENTS, PANELS
 
 # The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
 CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
+SETTLED_PANEL = "all, settled runs only"
 COLUMNS = (
     "panel", "scope", "kind", "score_name", "n", "value", "low", "high",
     "minus_return_value", "minus_return_low", "minus_return_high",
@@ -38,6 +40,8 @@ def render(results: Path) -> str:
     rows = [
         row for panel, part in panel_points(points).items() for row in correlation_rows(part, panel)
     ]
+    settled = join_scores(scores, settled_oracle(runs, AGENTS))
+    rows += correlation_rows(settled, SETTLED_PANEL) if len(settled.y) >= 3 else []
     complete = bool(read_about(source / "runs.csv").get("complete"))
     about = {"command": "rlassay study fig2", "complete": complete, "datasets": len(points.y)}
     write_table(folder / "correlations.csv", rows, COLUMNS, about)
@@ -45,8 +49,9 @@ def render(results: Path) -> str:
     judged = leave_one_out(points, CANDIDATES) if len(np.unique(points.environments)) > 1 else []
     if judged:
         write_table(folder / "choice.csv", judged, list(judged[0]), {**about, "chosen": chosen})
-    _draw(points, rows, folder / "figure.svg")
+    _draw(points, [row for row in rows if row["panel"] in PANELS], folder / "figure.svg")
     text = _markdown(rows, judged, chosen, points)
+    text += _budget(folder, runs, about)
     from rlassay.engine.files import write_atomically
 
     write_atomically(folder / "table.md", text)
@@ -54,7 +59,12 @@ def render(results: Path) -> str:
 
 
 def study_points(scores: Sequence[Row], runs: Sequence[Row], agents: Sequence[str]) -> Points:
-    """Datasets whose oracle is complete, with every score at the default discount and `q` at the others."""
+    """Datasets whose oracle is complete, with every score at the default discount and the value scores at others."""
+    return join_scores(scores, oracle_table(runs, agents))
+
+
+def join_scores(scores: Sequence[Row], oracle: Mapping[tuple[str, str], float]) -> Points:
+    """Scores beside a given oracle; a discount other than the default is part of the score's name."""
     named = []
     for row in scores:
         suffix = "" if row["discount"] == 0.99 else f"@{row['discount']:g}"
@@ -62,7 +72,7 @@ def study_points(scores: Sequence[Row], runs: Sequence[Row], agents: Sequence[st
             named.append({**row, "score_name": f"{row['score_name']}{suffix}"})
     signs = {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
     signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
-    return make_points(named, oracle_table(runs, agents), signs)
+    return make_points(named, oracle, signs)
 
 
 def panel_points(points: Points) -> dict[str, Points]:
@@ -89,6 +99,25 @@ def _markdown(rows: Sequence[Row], judged: Sequence[Row], chosen: str, points: P
     if judged:
         text += f"\n### Choice of the default\n\nChosen on all environments: `{chosen}`.\n\n"
         text += markdown_table(judged, list(judged[0]))
+    return text
+
+
+def _budget(folder: Path, runs: Sequence[Row], about: Row) -> str:
+    """Whether the oracle was long enough, as CSV and Markdown."""
+    halves, pattern = half_rows(runs, AGENTS), pattern_rows(runs)
+    text = ""
+    if halves:
+        columns = list(halves[0])
+        write_table(folder / "half_budget.csv", halves, columns, about)
+        text += (
+            "\n### The oracle at half and at full budget\n\nAgreement of the datasets' order; `unsettled` counts "
+            f"runs that diverged or changed by more than {SETTLED:g} points in their second half.\n\n"
+        )
+        text += markdown_table(halves, columns)
+    if pattern:
+        text += "\n### D4RL's pattern on medium-expert\n\n" + markdown_table(
+            pattern, list(pattern[0])
+        )
     return text
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 from rlassay.collect.recipes import Part, Recipe, level_recipes, mix_recipes
 from rlassay.collect.settings import PAPER_LEVELS
@@ -19,9 +18,10 @@ RUN_MIXTURES = ("medium-replay", "medium-expert", "run-mix")  # checkpoints of o
 SEED_MIXTURES = ("level-1000k", "seed-mix")  # unrelated policies: other seeds
 ORACLE_DATASETS = (
     "random", "medium-expert", "seed-mix", "level-1000k", "medium-replay", "level-200k", "run-mix", "level-50k",
+    "expert", "medium",
 )  # fmt: skip
 PANELS: Mapping[str, tuple[str, ...]] = {
-    "levels": LEVELS,
+    "levels": (*LEVELS, "random"),  # the split `random` is level 0
     "splits": SPLITS,
     "mixtures": tuple(dict.fromkeys((*RUN_MIXTURES, *SEED_MIXTURES))),
     "all": tuple(dict.fromkeys((*LEVELS, *SPLITS, *RUN_MIXTURES, *SEED_MIXTURES))),
@@ -30,35 +30,16 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Profile:
-    """A budget: how large the data, how long the training, how many seeds."""
+    """How large the data and how many seeds; the agents' settings are those of the oracle's profile of this name."""
 
     name: str
     transitions: int
-    updates: int
     score_seeds: int
     oracle_seeds: int
-    settings: Mapping[str, Any] = field(default_factory=dict)  # of every agent that has them
-    agent_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
-LITE = Profile(
-    name="lite",
-    transitions=100_000,
-    updates=50_000,
-    score_seeds=3,
-    oracle_seeds=1,
-    settings={
-        "width": 128,
-        "learning_rate": 1e-3,
-        "target_rate": 0.02,
-        "eval_every": 5_000,
-        "eval_episodes": 10,
-    },
-    agent_settings={"cql": {"action_samples": 4}},
-)
-PAPER = Profile(
-    name="paper", transitions=1_000_000, updates=1_000_000, score_seeds=3, oracle_seeds=3
-)
+LITE = Profile(name="lite", transitions=100_000, score_seeds=3, oracle_seeds=1)
+PAPER = Profile(name="paper", transitions=1_000_000, score_seeds=3, oracle_seeds=3)
 PROFILES = {"lite": LITE, "paper": PAPER}
 
 

@@ -28,7 +28,7 @@ def score_cells(
     names = list(scores or SCORES)
     asked = {
         "datasets": {data.name: str(data.path) for data in datasets},
-        "fingerprints": {data.name: data.fingerprint for data in datasets},
+        "identities": {data.name: data.identity for data in datasets},
         "scores": names,
         "revisions": {name: SCORES[name].revision for name in names},
         "settings": dict(settings or {}),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay import runtime
 from rlassay.errors import SettingsError
 from rlassay.transport.costs import Cost, pair_costs, resolve_cost
 from rlassay.transport.settings import TransportSettings
@@ -45,6 +46,8 @@ class Problem:
         import jax
 
         params = jax.tree.map(lambda leaf: np.asarray(leaf)[member], self.q_params)
+        # The last lane: it has the least to train, and batches are drawn while that goes on.
+        params = jax.device_put(params, runtime.lanes()[-1])
         return _in_blocks(functools.partial(_apply(), self.q_apply, params), states, actions)
 
 

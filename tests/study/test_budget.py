@@ -1,0 +1,61 @@
+"""Whether the oracle was long enough, on runs whose answer is known."""
+
+import pytest
+
+from rlassay.study.budget import half_rows, is_unsettled, pattern_rows, settled_oracle
+
+AGENTS = ("bc", "iql", "td3bc")
+
+
+def make_run(dataset, agent, half, full, diverged_at=None):
+    return {
+        "environment": "Hopper-v5", "dataset": dataset, "agent": agent, "seed": 0, "half_score": half,
+        "score": full, "diverged_at": diverged_at,
+    }  # fmt: skip
+
+
+RUNS = [
+    *(make_run("random", agent, 1.0, 2.0) for agent in AGENTS),
+    *(make_run("level-50k", agent, 20.0, 21.0) for agent in AGENTS),
+    make_run("medium-expert", "bc", 50.0, 52.0),
+    make_run("medium-expert", "iql", 60.0, 100.0),
+    make_run("medium-expert", "td3bc", 95.0, 99.0),
+    make_run("expert", "bc", 104.0, 105.0),  # the other agents have not run there
+]
+
+
+def test_agreement_counts_only_complete_datasets():
+    rows = {row["agents"]: row for row in half_rows(RUNS, AGENTS)}
+    assert set(rows) == {"all agents", *AGENTS}
+    assert rows["all agents"]["datasets"] == 3
+    assert rows["all agents"]["spearman"] == pytest.approx(1)
+    assert rows["all agents"]["unsettled"] == 1
+    assert rows["bc"]["unsettled"] == 0
+    assert rows["iql"]["mean_change"] == pytest.approx((1 + 1 + 40) / 3)
+
+
+def test_a_reversed_order_is_seen():
+    runs = [make_run(f"level-{k}k", "bc", -k, k) for k in (1, 2, 3)]
+    assert half_rows(runs, ["bc"])[0]["spearman"] == pytest.approx(-1)
+
+
+def test_unsettled_is_diverged_or_still_moving():
+    assert is_unsettled(make_run("x", "bc", 10.0, 20.1))
+    assert not is_unsettled(make_run("x", "bc", 10.0, 20.0))
+    assert is_unsettled(make_run("x", "bc", 10.0, 10.0, diverged_at=300))
+    assert is_unsettled(make_run("x", "bc", None, 10.0))
+
+
+def test_settled_oracle_leaves_moving_runs_out():
+    found = settled_oracle(RUNS, AGENTS)
+    assert found["Hopper-v5", "medium-expert"] == pytest.approx((52 + 99) / 2)
+    assert ("Hopper-v5", "expert") not in found
+
+
+def test_pattern_of_d4rl():
+    (row,) = pattern_rows(RUNS)
+    assert row["as_in_d4rl"] == "yes"
+    assert row["bc_on_expert"] == 105.0
+    weaker = [r for r in RUNS if r["agent"] != "td3bc"]
+    weaker.append(make_run("medium-expert", "td3bc", 5.0, 5.0))
+    assert pattern_rows(weaker)[0]["as_in_d4rl"] == "no"
