@@ -26,6 +26,7 @@ from rlassay.engine.files import write_json  # noqa: E402
 from rlassay.engine.local import LocalEngine  # noqa: E402
 from rlassay.engine.store import RunStore  # noqa: E402
 from rlassay.io import load, save  # noqa: E402
+from rlassay.oracle import settings_of  # noqa: E402
 from rlassay.study import curation, detection  # noqa: E402
 from rlassay.study.files import markdown_table, read_about, read_table, write_table  # noqa: E402
 from rlassay.study.mixtures import MIXTURES, find_actors, labelled_episodes, mixture  # noqa: E402
@@ -56,7 +57,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--agents", default=",".join(curation.AGENTS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--transitions", type=int, default=LITE.transitions)
-    parser.add_argument("--updates", type=int, default=LITE.updates)
+    parser.add_argument("--updates", type=int, help="default: those of the oracle's lite profile")
     parser.add_argument("--episodes", type=int, default=40, help="of each label, for detection")
     parser.add_argument("--preset", default="default", help="of scoring")
     parser.add_argument("--workers", type=int)
@@ -102,17 +103,9 @@ def run_learning(arguments: argparse.Namespace, store: RunStore, engine: LocalEn
 
 
 def agent_settings(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The settings of the studies' lite profile."""
-    from rlassay.agents.training import make_settings
-    from rlassay.settings import allowed_keys
-
-    chosen = {}
-    for agent in arguments.agents.split(","):
-        known = allowed_keys(make_settings(agent, {}))
-        changes = {**LITE.settings, "updates": arguments.updates}
-        changes["eval_every"] = min(LITE.settings["eval_every"], arguments.updates)
-        chosen[agent] = make_settings(agent, {k: str(v) for k, v in changes.items() if k in known})
-    return chosen
+    """The settings of the oracle's lite profile, unless `--updates` asks for fewer or more."""
+    changes = {} if arguments.updates is None else {"updates": arguments.updates}
+    return settings_of(arguments.agents.split(","), LITE.name, changes)
 
 
 def write_runs(

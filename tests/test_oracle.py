@@ -174,6 +174,17 @@ def test_train_command(tmp_path):
     assert "Traceback" not in wrong.stderr and "is not from Hopper-v5" in wrong.stderr
 
 
+def test_weights_of_another_dataset_are_refused(tmp_path):
+    data, weights = tmp_path / "walks.npz", tmp_path / "w.npz"
+    save(DATA, data)
+    np.savez(weights, weights=np.ones(len(DATA)), fingerprint="of something else")
+    done = command(
+        "train", "bc", data, "--env", ENV, "-o", tmp_path / "run", "--weights", weights, *pairs()
+    )
+    assert done.returncode == 2 and "written for another dataset" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_train_command_says_when_a_loss_diverges(tmp_path):
     data = tmp_path / "walks.npz"
     save(DATA, data)

@@ -248,17 +248,27 @@ def _matching_bounds(env: Any, data: Dataset, env_id: str) -> tuple[np.ndarray, 
     return env.action_space.low, env.action_space.high
 
 
-def read_weights(path: Path) -> np.ndarray:
-    """The array `weights` of an .npz file, one entry a transition."""
+def read_weights(path: Path, data: Dataset) -> np.ndarray:
+    """The array `weights` of an .npz file, one entry a transition of `data`.
+
+    A file that names the fingerprint of its dataset (`rlassay curate` writes it) is refused for any other.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return archive["weights"]
+            weights = archive["weights"]
+            made_for = str(archive["fingerprint"]) if "fingerprint" in archive else None
     except (OSError, KeyError, ValueError):
         raise DatasetError(
             f"{path} holds no sampling weights",
             allowed="an .npz file with the array `weights`",
             remedy="write it with `rlassay curate --weights`",
         ) from None
+    if made_for not in (None, data.fingerprint):
+        raise DatasetError(
+            f"{path} was written for another dataset", allowed=data.fingerprint, got=made_for,
+            remedy="write the weights for this dataset with `rlassay curate --weights`",
+        )  # fmt: skip
+    return weights
 
 
 def _probabilities(weights: np.ndarray | None, count: int, rows: np.ndarray) -> np.ndarray | None:

@@ -64,8 +64,8 @@ def train_command(
     from rlassay.settings import parse_pairs
 
     settings = make_settings(agent, parse_pairs(set or []))
-    sampling = None if weights is None else read_weights(weights)
     data = load(path)
+    sampling = None if weights is None else read_weights(weights, data)
     with progress(f"{agent} on {Path(path).name}", settings.updates) as report:
         run = train_agent(
             agent, data, env, folder=out, settings=settings, seed=seed, weights=sampling, track=track or (),

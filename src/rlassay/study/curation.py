@@ -190,9 +190,10 @@ def train_task(
     from rlassay.agents.training import read_weights
     from rlassay.io import load
 
-    weights = None if data["weights"] is None else read_weights(Path(data["weights"]))
+    dataset = load(data["path"])
+    weights = None if data["weights"] is None else read_weights(Path(data["weights"]), dataset)
     run = train_agent(
-        settings["agent"], load(data["path"]), settings["env_id"], folder=folder,
+        settings["agent"], dataset, settings["env_id"], folder=folder,
         settings=dict(settings["settings"]), seed=settings["seed"], weights=weights,
     )  # fmt: skip
     return run.to_json()
