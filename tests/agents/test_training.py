@@ -192,8 +192,6 @@ def test_a_third_partys_agent_trains(tmp_path):
 
 
 def test_tensorboard_and_wandb_receive_the_numbers(tmp_path, monkeypatch):
-    pytest.importorskip("tensorboard")
-    pytest.importorskip("wandb")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     monkeypatch.setenv("WANDB_MODE", "offline")
