@@ -3,8 +3,8 @@
     python scripts/build_zoo.py [--seeds 0 1] [--environments Hopper-v5 ...]
 
 Runs that are not finished are named and left out. Writes zoo/, results/collect/curves.csv (every evaluation of every
-run, normalised), results/collect/levels.csv (20 fresh episodes a level), and results/collect/curves.svg beside the
-public curves of Stable-Baselines3's TD3.
+run, normalised), levels.csv (20 fresh episodes an actor), ordered.csv (each level over all seeds), runs.csv and curves.svg
+(each run beside the public curves of Stable-Baselines3's TD3).
 """
 
 from __future__ import annotations
@@ -13,10 +13,14 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from rlassay.collect import runs
 from rlassay.collect.checkpoint import saved_step
+from rlassay.collect.graded import RolloutSettings, roll_out
+from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS, TD3Settings
-from rlassay.collect.sources import RunActors
+from rlassay.collect.sources import RunActors, ZooActors
 from rlassay.collect.td3 import describe
 from rlassay.collect.zoo import add_to_zoo, read_manifest
 from rlassay.engine.files import replacing
@@ -63,6 +67,39 @@ def level_rows(manifest: dict) -> list[dict]:
         for step, actor in run["actors"].items()
         if int(step) in PAPER_LEVELS
     ]
+
+
+def random_level(zoo: Path, env_id: str) -> tuple[float, float]:
+    """Mean return of uniformly random actions and its standard error, from the episodes of 20,000 steps."""
+    actors = ZooActors.open(zoo, env_id)
+    part = Part(actors.seeds()[0], RANDOM_STEP)
+    data = roll_out(actors, Recipe("random", (part,), "level 0"), RolloutSettings(20_000))
+    returns = data.episode_returns
+    return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(len(returns)))
+
+
+def ordered_levels(manifest: dict, zoo: Path) -> list[dict]:
+    """Mean over seeds at every level, with a 95 % interval over episodes, and whether training had gone backwards."""
+    rows = []
+    for env_id, environment in manifest["environments"].items():
+        before = None
+        for step in PAPER_LEVELS:
+            if step == RANDOM_STEP:
+                mean, error = random_level(zoo, env_id)
+                seeds = 0
+            else:
+                actors = [run["actors"][str(step)] for run in environment["runs"].values()]
+                seeds = len(actors)
+                mean = float(np.mean([actor["mean_return"] for actor in actors]))
+                error = float(np.linalg.norm([a["standard_error"] for a in actors])) / seeds
+            reference = reference_for(env_id)
+            scores = mean + 1.96 * error * np.array([-1, 0, 1])
+            low, score, high = scores if reference is None else reference.normalise(scores)
+            fell = before is not None and mean + 1.96 * error < before[0] - 1.96 * before[1]
+            rows.append({"environment": env_id, "level": step, "seeds": seeds, "score": round(float(score), 2),
+                         "low": round(float(low), 2), "high": round(float(high), 2), "regressed": "yes" if fell else "no"})  # fmt: skip
+            before = (mean, error)
+    return rows
 
 
 def verdicts(manifest: dict) -> list[dict]:
@@ -125,6 +162,8 @@ def main() -> None:
     )
     write_table(target / "levels.csv", levels, list(levels[0]), about)
     write_table(target / "runs.csv", ends, list(ends[0]), about)
+    ordered = ordered_levels(manifest, arguments.zoo)
+    write_table(target / "ordered.csv", ordered, list(ordered[0]), about)
     draw_curves(curves, target / "curves.svg")
     for row in ends:
         print(row)

@@ -74,3 +74,20 @@ def test_every_page_is_in_the_navigation():
     listed = (ROOT / "mkdocs.yml").read_text()
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
     assert [page for page in pages if page not in listed] == []
+
+
+def test_tables_are_current():
+    import fill_docs
+
+    stale = [str(page) for page in fill_docs.pages() if fill_docs.filled(page.read_text()) != page.read_text()]  # fmt: skip
+    assert stale == [], "run python scripts/fill_docs.py"
+
+
+def test_a_stale_table_is_seen(tmp_path):
+    import fill_docs
+
+    block = "<!-- table results/critic/convergence.csv: dataset, critic where seed=0 -->\n{}<!-- end -->\n"
+    page = fill_docs.filled(block.format("\nold\n"))
+    assert "old" not in page and "| dataset | critic |" in page
+    assert fill_docs.filled(page) == page
+    assert fill_docs.filled(block.replace("seed=0", "seed=99").format("")).count("\n|") == 2
