@@ -12,7 +12,7 @@ from rlassay.study.files import Row
 from rlassay.study.plan import Profile
 from rlassay.study.sweep import read_sweep, run_sweep, write_sweep
 
-LEVELS = ("level-50k", "level-200k", "medium-replay", "level-1000k")
+LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k", "medium-replay")
 WITHOUT_CLONING = 1e6  # the cloning term is a millionth of the value's: "infinite"
 WEIGHTS = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, WITHOUT_CLONING)
 
