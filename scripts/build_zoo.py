@@ -102,6 +102,24 @@ def ordered_levels(manifest: dict, zoo: Path) -> list[dict]:
     return rows
 
 
+def half_precision(manifest: dict) -> dict[str, float]:
+    """What rounding to half precision did to the actors' returns, in normalised points."""
+    changes = []
+    for env_id, environment in manifest["environments"].items():
+        reference = reference_for(env_id)
+        for run in environment["runs"].values() if reference is not None else ():
+            for actor in run["actors"].values():
+                stored, full = actor["mean_return"], actor["mean_return_full_precision"]
+                changes.append(float(reference.normalise(stored) - reference.normalise(full)))
+    return {
+        "actors": len(changes),
+        "mean_change": float(np.mean(changes)),
+        "standard_error": float(np.std(changes, ddof=1) / np.sqrt(len(changes))),
+        "median_absolute_change": float(np.median(np.abs(changes))),
+        "largest_absolute_change": float(np.max(np.abs(changes))),
+    }
+
+
 def verdicts(manifest: dict) -> list[dict]:
     """Each run's end beside the public curve's; the last five evaluations are averaged."""
     rows = []
@@ -164,6 +182,8 @@ def main() -> None:
     write_table(target / "runs.csv", ends, list(ends[0]), about)
     ordered = ordered_levels(manifest, arguments.zoo)
     write_table(target / "ordered.csv", ordered, list(ordered[0]), about)
+    precision = half_precision(manifest)
+    write_table(target / "precision.csv", [precision], list(precision), about)
     draw_curves(curves, target / "curves.svg")
     for row in ends:
         print(row)

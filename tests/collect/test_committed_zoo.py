@@ -1,0 +1,46 @@
+"""The zoo of the checkout: every actor the manifest names is there, plays, and gives the same data twice."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlassay.collect.graded import RolloutSettings, roll_out
+from rlassay.collect.recipes import Part, Recipe
+from rlassay.collect.settings import PAPER_LEVELS
+from rlassay.collect.sources import ZooActors
+
+ZOO = Path(__file__).parents[2] / "zoo"
+MANIFEST = json.loads((ZOO / "manifest.json").read_text())
+ENVIRONMENTS = list(MANIFEST["environments"])
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_manifest_and_files_agree(env_id):
+    environment = MANIFEST["environments"][env_id]
+    named = {
+        f"seed{seed}-step{step}.safetensors"
+        for seed, run in environment["runs"].items()
+        for step in run["actors"]
+    }
+    assert {path.name for path in (ZOO / env_id).iterdir()} == named
+    assert len(environment["runs"]) >= 2
+    for run in environment["runs"].values():
+        assert {str(step) for step in PAPER_LEVELS if step} <= set(run["actors"])
+    replay = environment["replay"]
+    steps = {int(step) for step in environment["runs"][str(replay["seed"])]["actors"]}
+    assert set(range(10_000, replay["medium_step"] + 1, 10_000)) <= steps
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_an_actor_plays_as_the_manifest_says(env_id):
+    actors = ZooActors.open(ZOO, env_id)
+    seed = actors.seeds()[0]
+    recipe = Recipe("expert", (Part(seed, max(PAPER_LEVELS)),), "the last actor")
+    data = roll_out(actors, recipe, RolloutSettings(2_000, noise=0.0))
+    said = MANIFEST["environments"][env_id]["runs"][str(seed)]["actors"][str(max(PAPER_LEVELS))]
+    spread = said["standard_error"] * np.sqrt(said["episodes"])
+    assert data.episode_returns[0] == pytest.approx(said["mean_return"], abs=6 * spread + 1)
+    again = roll_out(actors, recipe, RolloutSettings(2_000, noise=0.0))
+    assert again.fingerprint == data.fingerprint
