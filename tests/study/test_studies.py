@@ -150,6 +150,15 @@ def test_missing_agent_leaves_the_oracle_empty(tmp_path):
     assert expert["agents"] == "6/7"
 
 
+def test_fig2_without_a_complete_oracle_is_one_sentence(tmp_path):
+    example_results(tmp_path)
+    path = tmp_path / "table1" / "runs.csv"
+    runs = [r for r in read_table(path) if r["agent"] != "cql"]
+    write_table(path, runs, list(runs[0]), {})
+    with pytest.raises(DatasetError, match="no dataset has a complete oracle"):
+        study("fig2", results=tmp_path)
+
+
 def test_fig1_table_names_the_best_weight(tmp_path):
     rows = [
         {"environment": "E", "dataset": "d", "variant": name, "score": score}

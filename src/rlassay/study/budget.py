@@ -32,7 +32,7 @@ def half_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
                 row[kind] = _number(correlations(half[None], full[None], kind)[0])
             moved = [run for key in keys for run in complete[key] if run["agent"] in chosen]
             row["unsettled"] = sum(is_unsettled(run) for run in moved)
-            rows.append(row | {"mean_change": float(np.mean(full - half))})
+            rows.append(row | {"mean_change": _number(np.mean(full - half))})
     return rows
 
 
@@ -87,7 +87,8 @@ def _mean(runs: Sequence[Mapping], agents: Sequence[str], column: str) -> float:
         [run[column] for run in runs if run["agent"] == agent and run[column] is not None]
         for agent in agents
     ]
-    return float(np.mean([np.mean(values) for values in by_agent if values]))
+    known = [np.mean(values) for values in by_agent if values]
+    return float(np.mean(known)) if known else np.nan
 
 
 def _number(value: float) -> float | None:

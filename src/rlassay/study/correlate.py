@@ -56,7 +56,7 @@ def make_points(
         if row["value"] is not None:
             per_dataset = values.setdefault(row["score_name"], {})
             per_dataset.setdefault((row["environment"], row["dataset"]), []).append(row["value"])
-    complete = {n: v for n, v in values.items() if all(key in v for key in keys)}
+    complete = {n: v for n, v in values.items() if keys and all(key in v for key in keys)}
     seeds = {n: min(len(v[key]) for key in keys) for n, v in complete.items()}
     x = {n: np.array([v[key][: seeds[n]] for key in keys]) for n, v in complete.items()}
     environments, datasets = (np.array([key[i] for key in keys]) for i in (0, 1))

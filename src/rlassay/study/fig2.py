@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rlassay.errors import DatasetError
 from rlassay.scores import SCORES
 from rlassay.study.budget import SETTLED, half_rows, pattern_rows, settled_oracle
 from rlassay.study.cells import refuse_mixed
@@ -37,6 +38,10 @@ def render(results: Path) -> str:
     refuse_mixed(source / "runs.csv", "rlassay study table1 --run")
     scores, runs = read_table(source / "scores.csv"), read_table(source / "runs.csv")
     points = study_points(scores, runs, AGENTS)
+    if len(points.y) == 0:
+        raise DatasetError(
+            "no dataset has a complete oracle yet", remedy="run `rlassay study table1 --run`"
+        )
     rows = [
         row for panel, part in panel_points(points).items() for row in correlation_rows(part, panel)
     ]
