@@ -32,7 +32,7 @@ def half_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
                 row[kind] = _number(correlations(half[None], full[None], kind)[0])
             moved = [run for key in keys for run in complete[key] if run["agent"] in chosen]
             row["unsettled"] = sum(is_unsettled(run) for run in moved)
-            rows.append(row | {"mean_change": _number(np.mean(full - half))})
+            rows.append(row | {"mean_change": _number(float(np.mean(full - half)))})
     return rows
 
 
