@@ -40,7 +40,14 @@ def render(what: str) -> str:
         return path.read_text()
     columns, _, conditions = asked.partition(" where ")
     rows = [row for row in read_table(path) if matches(row, conditions)]
-    return markdown_table(rows, [column.strip() for column in columns.split(",")])
+    names = [column.strip() for column in columns.split(",")]
+    whole = {name for name in names if all(is_whole(row[name]) for row in rows)}
+    shown = [{k: int(v) if k in whole else v for k, v in row.items()} for row in rows]
+    return markdown_table(shown, names)
+
+
+def is_whole(value: object) -> bool:
+    return isinstance(value, float) and value.is_integer()
 
 
 def matches(row: dict, conditions: str) -> bool:
