@@ -9,7 +9,6 @@ The floor is the time the matrix products of one update need at the speed this m
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import math
 import os
@@ -273,11 +272,10 @@ def main() -> None:
         print(json.dumps(timed(agents[0], threads[0])))
         return
     rows = compare(agents, threads, options.rounds)
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    with open(options.out, "w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    from rlassay.study.files import write_table
+
+    about = {"command": "python benchmarks/bench_agents.py", "rounds": options.rounds}
+    write_table(options.out, rows, list(rows[0]), about)
     for count in threads:
         speedups = [float(str(r["speedup"])) for r in rows if r["threads"] == count]
         mean = math.exp(sum(map(math.log, speedups)) / len(speedups))

@@ -26,8 +26,8 @@ from rlassay.collect.zoo import add_to_zoo, read_manifest
 from rlassay.engine.files import replacing
 from rlassay.references import reference_for
 from rlassay.study.files import write_table
+from rlassay.study.plan import ENVIRONMENTS
 
-ENVIRONMENTS = ("HalfCheetah-v5", "Hopper-v5", "Walker2d-v5")
 COMMAND = "python scripts/build_zoo.py"
 # Normalised evaluation of DLR-RM/rl-trained-agents (commit cd35bde), TD3, 20 episodes, -v3 environments.
 PUBLIC_STEPS = (100_000, 200_000, 300_000, 400_000, 500_000, 600_000, 800_000, 1_000_000)
@@ -78,27 +78,26 @@ def random_level(zoo: Path, env_id: str) -> tuple[float, float]:
     return float(returns.mean()), float(returns.std(ddof=1) / np.sqrt(len(returns)))
 
 
+def trained_level(actors: list[dict]) -> tuple[float, float]:
+    """The same for the actors of all seeds at one level, from their evaluations."""
+    error = float(np.linalg.norm([actor["standard_error"] for actor in actors])) / len(actors)
+    return float(np.mean([actor["mean_return"] for actor in actors])), error
+
+
 def ordered_levels(manifest: dict, zoo: Path) -> list[dict]:
     """Mean over seeds at every level, with a 95 % interval over episodes, and whether training had gone backwards."""
     rows = []
     for env_id, environment in manifest["environments"].items():
-        before = None
+        reference, lowest_before = reference_for(env_id), -np.inf
         for step in PAPER_LEVELS:
-            if step == RANDOM_STEP:
-                mean, error = random_level(zoo, env_id)
-                seeds = 0
-            else:
-                actors = [run["actors"][str(step)] for run in environment["runs"].values()]
-                seeds = len(actors)
-                mean = float(np.mean([actor["mean_return"] for actor in actors]))
-                error = float(np.linalg.norm([a["standard_error"] for a in actors])) / seeds
-            reference = reference_for(env_id)
-            scores = mean + 1.96 * error * np.array([-1, 0, 1])
-            low, score, high = scores if reference is None else reference.normalise(scores)
-            fell = before is not None and mean + 1.96 * error < before[0] - 1.96 * before[1]
-            rows.append({"environment": env_id, "level": step, "seeds": seeds, "score": round(float(score), 2),
-                         "low": round(float(low), 2), "high": round(float(high), 2), "regressed": "yes" if fell else "no"})  # fmt: skip
-            before = (mean, error)
+            trained = [run["actors"][str(step)] for run in environment["runs"].values() if step]
+            mean, error = trained_level(trained) if step else random_level(zoo, env_id)
+            bounds = mean + 1.96 * error * np.array([-1, 0, 1])
+            low, score, high = bounds if reference is None else reference.normalise(bounds)
+            rows.append({"environment": env_id, "level": step, "seeds": len(trained), "score": round(float(score), 2),
+                         "low": round(float(low), 2), "high": round(float(high), 2),
+                         "regressed": "yes" if high < lowest_before else "no"})  # fmt: skip
+            lowest_before = low
     return rows
 
 

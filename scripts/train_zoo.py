@@ -13,8 +13,7 @@ from rlassay.collect.runs import training_tasks
 from rlassay.collect.settings import TD3Settings
 from rlassay.engine.local import LocalEngine, Outcome
 from rlassay.engine.store import RunStore
-
-ENVIRONMENTS = ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
+from rlassay.study.plan import ENVIRONMENTS
 
 
 def tell(outcome: Outcome) -> None:

@@ -83,7 +83,7 @@ def test_tables_are_current():
     assert stale == [], "run python scripts/fill_docs.py"
 
 
-def test_a_stale_table_is_seen(tmp_path):
+def test_a_stale_table_is_seen():
     import fill_docs
 
     block = "<!-- table results/critic/convergence.csv: dataset, critic where seed=0 -->\n{}<!-- end -->\n"

@@ -67,7 +67,8 @@ def fit(
     """
     cumulative = None if probabilities is None else np.cumsum(probabilities / probabilities.sum())
     run = _vmapped if jax.default_backend() != "cpu" else _side_by_side
-    copies = _a_copy_per_lane(data, len(seeds)) if run is _side_by_side else data
+    if run is _side_by_side:
+        data = [jax.device_put(data, lane) for lane in runtime.lanes()[: len(seeds)]]
 
     def drawn(first: int) -> list[Any]:
         count = min(chunk, steps - first)
@@ -76,7 +77,7 @@ def fit(
         return [draw_inputs(seed, first, count, batch_size, rows, cumulative) for seed in seeds]
 
     for first, inputs in _one_ahead(drawn, range(start, steps, chunk)):
-        state, info = run(step, state, copies, inputs)
+        state, info = run(step, state, data, inputs)
         if on_chunk is not None:
             on_chunk(min(first + chunk, steps), state, _chunk_means(info))
     return state
@@ -96,11 +97,6 @@ def _vmapped(step: Step, state: Any, data: Any, drawn: list[Any]) -> tuple[Any, 
     return run_steps_per_seed(step, state, data, stack(drawn))
 
 
-def _a_copy_per_lane(data: Any, seeds: int) -> list[Any]:
-    lanes = runtime.lanes()[:seeds]
-    return [data] if len(lanes) == 1 else [jax.device_put(data, lane) for lane in lanes]
-
-
 def _side_by_side(step: Step, state: Any, copies: list[Any], drawn: list[Any]) -> tuple[Any, Any]:
     """One program a seed, dealt out to the lanes, each lane in its own thread, so that they share the cores.
 
@@ -114,7 +110,7 @@ def _side_by_side(step: Step, state: Any, copies: list[Any], drawn: list[Any]) -
         done = []
         for member in range(lane, len(drawn), lanes):
             own = unstack(state, member), drawn[member]
-            mine, inputs = own if lanes == 1 else jax.device_put(own, runtime.lanes()[lane])
+            mine, inputs = jax.device_put(own, runtime.lanes()[lane])
             done.append(jax.block_until_ready(run_steps(step, mine, copies[lane], inputs)))
         return done
 

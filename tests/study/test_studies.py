@@ -69,10 +69,17 @@ def test_cells_run_resume_and_stay_visible(data, tmp_path):
     about = read_about(path)
     assert about["complete"] is False
     assert len(about["missing"]) == 4
-    lines = []
-    run_cells(cells, report=lines.append)
+    lines, complete = [], []
+
+    def export():
+        export_cells(path, cells, COLUMNS, training_rows, {})
+        complete.append(len(cells) - len(read_about(path)["missing"]))
+
+    run_cells(cells, table=path, export=export, report=lines.append)
     assert len(lines) == 4  # the two finished ones are not run again
-    export_cells(path, cells, COLUMNS, training_rows, {})
+    assert len(complete) == 5  # the table grows with every cell
+    assert complete == sorted(complete)
+    assert complete[-1] == 6
     assert read_about(path)["complete"] is True
 
 
@@ -84,6 +91,9 @@ def test_committed_rows_stand_in_for_an_empty_store(data, tmp_path):
     again = export_cells(path, cells, SCORE_COLUMNS, score_rows, {}, RunStore(tmp_path / "empty"))
     assert [row["value"] for row in again] == pytest.approx([row["value"] for row in first])
     assert read_about(path)["complete"] is True
+    lines: list[str] = []
+    run_cells(cells, table=path, store=RunStore(tmp_path / "empty"), report=lines.append)
+    assert lines == []  # what is committed is not computed again on a machine without the store
     changed = [Cell(replace(cell.task, revision=99), cell.columns) for cell in cells]
     export_cells(path, changed, SCORE_COLUMNS, score_rows, {}, RunStore(tmp_path / "empty"))
     assert read_about(path)["complete"] is False  # another revision: the old rows do not count

@@ -18,6 +18,7 @@ from rlassay.assay.series import row_scores, series
 from rlassay.assay.warn import assessment_warnings, data_warnings
 from rlassay.dataset import Dataset
 from rlassay.errors import DatasetError
+from rlassay.runtime import available_cores
 from rlassay.scorecard import Scorecard, Warning
 from rlassay.transport.settings import RELATIVE_EPSILON
 
@@ -145,13 +146,10 @@ def _merged(missing: list[Warning]) -> list[Warning]:
 def software() -> dict[str, Any]:
     """Versions and compute threads."""
     single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
     return {
         "rlassay": rlassay.__version__,
         "python": platform.python_version(),
         "jax": version("jax"),
         "numpy": np.__version__,
-        "threads": 1 if single else cores,
+        "threads": 1 if single else available_cores(),
     }

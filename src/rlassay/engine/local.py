@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rlassay.engine.store import RunStore, Task
+from rlassay.runtime import available_cores
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class LocalEngine:
     """Worker processes on this machine, by default one a core."""
 
     def __init__(self, workers: int | None = None, threads: int = 1):
-        self.workers, self.threads = workers or max(1, _cores() // threads), threads
+        self.workers, self.threads = workers or max(1, available_cores() // threads), threads
         self._processes: set[subprocess.Popen] = set()
 
     def run(
@@ -110,7 +110,3 @@ class LocalEngine:
 def _stored(task: Task, store: RunStore) -> Outcome | None:
     result = store.result(task)
     return None if result is None else Outcome(task, result, cached=True)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -16,6 +16,7 @@ from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError
 from rlassay.study.files import Row, read_about, read_table, write_table
 
+MEASURED = ("value", "score", "return")  # columns of which one is filled once a cell has run
 Report = Callable[[str], None]
 ToRows = Callable[["Cell", Any], list[Row]]
 
@@ -31,12 +32,20 @@ class Cell:
 def run_cells(
     cells: Sequence[Cell],
     *,
+    table: Path | None = None,
+    export: Callable[[], None] = lambda: None,
     engine: Engine | None = None,
     store: RunStore | None = None,
     report: Report,
 ) -> list[str]:
-    """Run what is missing, in the order given; returns the causes of failures."""
-    done = 0
+    """Run what is missing, in the order given; returns the causes of failures.
+
+    Cells that the committed `table` holds are not run again. `export` is called after every cell, so that what is done
+    is never only in the store.
+    """
+    held = _committed(table) if table is not None else {}
+    tasks = [cell.task for cell in cells if cell.task.key not in held]
+    done = len(cells) - len(tasks)
 
     def on_outcome(outcome: Outcome) -> None:
         nonlocal done
@@ -44,9 +53,10 @@ def run_cells(
         if not outcome.cached:
             ended = outcome.failure or "done"
             report(f"{done} of {len(cells)}: {outcome.task.label}: {ended}")
+            export()
 
-    tasks = [cell.task for cell in cells]
     outcomes = (engine or LocalEngine()).run(tasks, store or RunStore(), on_outcome)
+    export()
     return [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
 
 
@@ -60,9 +70,7 @@ def export_cells(
 ) -> list[Row]:
     """Write the table of all cells: from the store, else from the rows already in the file, else an empty cell."""
     store = store or RunStore()
-    kept: dict[str, list[Row]] = {}
-    for row in read_table(path) if path.exists() else []:
-        kept.setdefault(row["key"], []).append(row)
+    kept = _committed(path)
     rows, missing = [], []
     for cell in cells:
         found = _rows_of(cell, store, kept, to_rows)
@@ -75,15 +83,23 @@ def export_cells(
     return rows
 
 
+def _committed(path: Path) -> dict[str, list[Row]]:
+    """Rows of cells that have run, by key."""
+    kept: dict[str, list[Row]] = {}
+    for row in read_table(path) if path.exists() else []:
+        kept.setdefault(row["key"], []).append(row)
+    return {
+        key: rows
+        for key, rows in kept.items()
+        if any(row.get(name) is not None for row in rows for name in MEASURED)
+    }
+
+
 def _rows_of(cell: Cell, store: RunStore, kept: Mapping[str, list[Row]], to_rows: ToRows):
     result = store.result(cell.task)
-    if result is not None:
-        found = to_rows(cell, result)
-        return [{**cell.columns, **row, "key": cell.task.key} for row in found]
-    old = kept.get(cell.task.key)
-    return (
-        old if old and any(row.get("value", row.get("score")) is not None for row in old) else None
-    )
+    if result is None:
+        return kept.get(cell.task.key)
+    return [{**cell.columns, **row, "key": cell.task.key} for row in to_rows(cell, result)]
 
 
 def refuse_mixed(path: Path, command: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,16 +34,38 @@ class Points:
 
 def oracle_table(runs: Sequence[Row], agents: Sequence[str]) -> dict[tuple[str, str], float]:
     """Mean over agents of the mean over seeds of the last evaluation; only datasets with every agent."""
-    cells: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for run in runs:
-        if run["score"] is not None and run["agent"] in agents:
-            per_agent = cells.setdefault((run["environment"], run["dataset"]), {})
-            per_agent.setdefault(run["agent"], []).append(run["score"])
     return {
-        key: float(np.mean([np.mean(scores) for scores in per_agent.values()]))
-        for key, per_agent in cells.items()
-        if set(per_agent) == set(agents)
+        key: mean_over_agents(found, agents) for key, found in complete_runs(runs, agents).items()
     }
+
+
+def runs_by_dataset(runs: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    """Finished runs by environment and dataset."""
+    found: dict[tuple[str, str], list[Row]] = {}
+    for run in runs:
+        if run["score"] is not None:
+            found.setdefault((run["environment"], run["dataset"]), []).append(run)
+    return found
+
+
+def complete_runs(runs: Iterable[Row], agents: Sequence[str]) -> dict[tuple[str, str], list[Row]]:
+    """The same for the datasets that every agent has run on."""
+    wanted = set(agents)
+    found = {
+        key: [run for run in group if run["agent"] in wanted]
+        for key, group in runs_by_dataset(runs).items()
+    }
+    return {key: group for key, group in found.items() if {r["agent"] for r in group} == wanted}
+
+
+def mean_over_agents(runs: Sequence[Row], agents: Sequence[str], column: str = "score") -> float:
+    """Mean over agents of the mean over seeds; agents without a value are left out."""
+    by_agent = [
+        [run[column] for run in runs if run["agent"] == agent and run[column] is not None]
+        for agent in agents
+    ]
+    known = [np.mean(values) for values in by_agent if values]
+    return float(np.mean(known)) if known else np.nan
 
 
 def make_points(

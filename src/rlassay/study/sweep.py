@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rlassay.engine.files import write_atomically
-from rlassay.study.cells import Cell, Report, refuse_mixed, run_cells
+from rlassay.study.cells import Cell, Report, refuse_mixed
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.plan import Profile
 
@@ -22,14 +22,14 @@ def run_sweep(
     name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
 ) -> list[str]:
     """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
-    from rlassay.study.table1 import available, export_runs
+    from rlassay.study.table1 import available
+    from rlassay.study.training import run_trainings
 
     known = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo)]
-    failures = run_cells(grid, report=report)
     command = f"rlassay study {name} --profile {profile.name} --run"
-    export_runs(results / name, grid, {"command": command, "profile": profile.name})
-    return failures
+    about = {"command": command, "profile": profile.name}
+    return run_trainings(results / name, grid, about, report)
 
 
 def read_sweep(name: str, results: Path) -> list[Row]:

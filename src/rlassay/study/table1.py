@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
     from rlassay.study.data import study_data
     from rlassay.study.scoring import COLUMNS as SCORE_COLUMNS
     from rlassay.study.scoring import score_cells, score_rows
+    from rlassay.study.training import run_trainings
 
     failures: list[str] = []
     score_grid, train_grid = [], []
@@ -55,24 +56,16 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
         "command": f"rlassay study table1 --profile {profile.name} --run",
         "profile": profile.name,
     }
-    failures += run_cells(score_grid, report=report)
-    export_cells(results / "table1" / "scores.csv", score_grid, SCORE_COLUMNS, score_rows, about)
+    scores = results / "table1" / "scores.csv"
+    failures += run_cells(
+        score_grid,
+        table=scores,
+        export=lambda: export_cells(scores, score_grid, SCORE_COLUMNS, score_rows, about),
+        report=report,
+    )
     cells = _interleaved(train_grid, profile)
     _tell_grid(cells, report)
-    failures += run_cells(cells, report=report)
-    export_runs(results / "table1", cells, about)
-    return failures
-
-
-def export_runs(folder: Path, cells: Sequence[Any], about: Mapping[str, Any]) -> None:
-    """`runs.csv` with the last evaluation of every run, `curves.csv` with all of them."""
-    from rlassay.study.training import COLUMNS, CURVE_COLUMNS, curve_rows, training_rows
-
-    revisions = sorted({cell.task.revision for cell in cells})
-    export_cells(
-        folder / "runs.csv", cells, COLUMNS, training_rows, {**about, "revisions": revisions}
-    )
-    export_cells(folder / "curves.csv", cells, CURVE_COLUMNS, curve_rows, about)
+    return failures + run_trainings(results / "table1", cells, about, report)
 
 
 def _interleaved(grids: Sequence[Sequence[Any]], profile: Profile) -> list[Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from rlassay.oracle import make_task, settings_of
-from rlassay.study.cells import Cell
+from rlassay.study.cells import Cell, Report, export_cells, run_cells
 from rlassay.study.data import StudyData
 from rlassay.study.files import Row
 
@@ -39,14 +41,29 @@ def training_cells(
                 label = (
                     f"{data.environment} {data.name} {agent}{variant and ' ' + variant} seed {seed}"
                 )
-                cells.append(Cell(_named(task, label), columns))
+                cells.append(Cell(replace(task, label=label), columns))
     return cells
 
 
-def _named(task: Any, label: str) -> Any:
-    from dataclasses import replace
+def run_trainings(
+    folder: Path, cells: Sequence[Cell], about: Mapping[str, Any], report: Report
+) -> list[str]:
+    """Train what is missing; the tables of the folder grow with every run."""
+    return run_cells(
+        cells,
+        table=folder / "runs.csv",
+        export=lambda: export_runs(folder, cells, about),
+        report=report,
+    )
 
-    return replace(task, label=label)
+
+def export_runs(folder: Path, cells: Sequence[Cell], about: Mapping[str, Any]) -> None:
+    """`runs.csv` with the last evaluation of every run, `curves.csv` with all of them."""
+    revisions = sorted({cell.task.revision for cell in cells})
+    export_cells(
+        folder / "runs.csv", cells, COLUMNS, training_rows, {**about, "revisions": revisions}
+    )
+    export_cells(folder / "curves.csv", cells, CURVE_COLUMNS, curve_rows, about)
 
 
 def training_rows(cell: Cell, run: Mapping[str, Any]) -> list[Row]:
