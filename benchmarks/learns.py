@@ -40,7 +40,7 @@ def main() -> None:
         for name, found in study_data(environment, DATASETS, LITE, arguments.zoo).items()
     }
     cells = grid(list(data.values()))
-    failures = run_cells(cells, report=lambda news: print(news, file=sys.stderr, flush=True))
+    failures = run_cells(cells, table=TARGET, report=lambda news: print(news, file=sys.stderr, flush=True))
     behaviour = {key: float(load(found.path).episode_returns.mean()) for key, found in data.items()}
     about = {"command": "python benchmarks/learns.py", "profile": LITE.name, "failures": failures}
     rows = export_cells(TARGET, cells, COLUMNS, training_rows, about)

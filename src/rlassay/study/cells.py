@@ -33,7 +33,7 @@ def run_cells(
     cells: Sequence[Cell],
     *,
     table: Path | None = None,
-    export: Callable[[], None] = lambda: None,
+    export: Callable[[], Any] = lambda: None,
     engine: Engine | None = None,
     store: RunStore | None = None,
     report: Report,
