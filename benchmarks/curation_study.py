@@ -22,14 +22,22 @@ from rlassay import runtime
 
 runtime.use_threads(1)
 
+from rlassay.collect.graded import RolloutSettings  # noqa: E402
 from rlassay.engine.files import write_json  # noqa: E402
 from rlassay.engine.local import LocalEngine  # noqa: E402
 from rlassay.engine.store import RunStore  # noqa: E402
 from rlassay.io import load, save  # noqa: E402
 from rlassay.oracle import settings_of  # noqa: E402
 from rlassay.study import curation, detection  # noqa: E402
+from rlassay.study.data import identity_of  # noqa: E402
 from rlassay.study.files import markdown_table, read_about, read_table, write_table  # noqa: E402
-from rlassay.study.mixtures import MIXTURES, find_actors, labelled_episodes, mixture  # noqa: E402
+from rlassay.study.mixtures import (  # noqa: E402
+    MIXTURES,
+    find_actors,
+    labelled_episodes,
+    mixture,
+    mixture_recipe,
+)
 from rlassay.study.plan import LITE  # noqa: E402
 
 
@@ -91,9 +99,9 @@ def run_learning(arguments: argparse.Namespace, store: RunStore, engine: LocalEn
     for environment in arguments.env:
         actors = find_actors(environment, arguments.zoo)
         for name in arguments.dataset:
-            path = mixture(actors, name, arguments.transitions, store)
+            data = mixture(actors, name, arguments.transitions)
             grid = curation.Grid(
-                environment, name, str(path), load(path).fingerprint, tuple(arguments.arms.split(",")),
+                environment, name, str(data.path), data.fingerprint, tuple(arguments.arms.split(",")),
                 tuple(arguments.agents.split(",")), arguments.seeds, arguments.preset,
             )  # fmt: skip
             rows, missing = curation.run_grid(
@@ -182,7 +190,9 @@ def labelled(
     actors = find_actors(environment, arguments.zoo)
     seed = actors.seeds()[0]
     description = {"actors": {"kind": actors.kind, "seed": seed, "step": max(actors.steps(seed))}}
-    name = f"detection-{environment}-{arguments.episodes}-{description['actors']['step']}"
+    recipe = mixture_recipe(actors, "expert-random")  # the labels are made of the same actor
+    identity = identity_of(actors, recipe, RolloutSettings(arguments.episodes))
+    name = f"detection-{environment}-{identity}"
     path = store.root / "datasets" / f"{name}.npz"
     if not path.with_suffix(".json").exists():
         data, labels = labelled_episodes(actors, arguments.episodes)

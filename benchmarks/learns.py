@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -40,9 +41,12 @@ def main() -> None:
         for name, found in study_data(environment, DATASETS, LITE, arguments.zoo).items()
     }
     cells = grid(list(data.values()))
-    failures = run_cells(cells, table=TARGET, report=lambda news: print(news, file=sys.stderr, flush=True))
+    failures = run_cells(
+        cells, table=TARGET, report=lambda news: print(news, file=sys.stderr, flush=True)
+    )
     behaviour = {key: float(load(found.path).episode_returns.mean()) for key, found in data.items()}
-    about = {"command": "python benchmarks/learns.py", "profile": LITE.name, "failures": failures}
+    command = shlex.join(["python", "benchmarks/learns.py", *sys.argv[1:]])
+    about = {"command": command, "profile": LITE.name, "failures": failures}
     rows = export_cells(TARGET, cells, COLUMNS, training_rows, about)
     beside = TARGET.with_suffix(".json")
     claims = {env: judge(env, rows, behaviour) for env in arguments.environments}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,29 +43,39 @@ class StudyData:
 
 
 def study_data(
-    environment: str, names: Iterable[str], profile: Profile, zoo: Path
+    environment: str,
+    names: Iterable[str],
+    profile: Profile,
+    zoo: Path,
+    report: Callable[[str], None] = lambda line: None,
 ) -> dict[str, StudyData]:
     """The named datasets of an environment, made where they are missing."""
     actors = ZooActors.open(zoo, environment)
     recipes = study_recipes(actors)
     settings = RolloutSettings(profile.transitions)
-    return {name: _one(environment, actors, recipes[name], settings) for name in names}
+    return {name: stored_dataset(actors, recipes[name], settings, report) for name in names}
 
 
-def _one(environment: str, actors: Actors, recipe: Recipe, settings: RolloutSettings) -> StudyData:
-    folder = state_folder() / "datasets" / environment
-    identity = _identity(actors, recipe, settings)
-    path = folder / f"{recipe.name}-{identity}.npz"
+def stored_dataset(
+    actors: Actors,
+    recipe: Recipe,
+    settings: RolloutSettings,
+    report: Callable[[str], None] = lambda line: None,
+) -> StudyData:
+    """The dataset of a recipe; it is rolled out when the store does not hold it."""
+    identity = identity_of(actors, recipe, settings)
+    path = state_folder() / "datasets" / actors.env_id / f"{recipe.name}-{identity}.npz"
     beside = path.with_suffix(".json")
     if not (path.exists() and beside.exists()):
+        report(f"rolling out {actors.env_id} {recipe.name}")
         data = make_dataset(actors, recipe, settings)
         io.save(data, path)
         write_json(beside, {"fingerprint": data.fingerprint})
     fingerprint = json.loads(beside.read_text())["fingerprint"]
-    return StudyData(environment, recipe.name, path, fingerprint, identity)
+    return StudyData(actors.env_id, recipe.name, path, fingerprint, identity)
 
 
-def _identity(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:
+def identity_of(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:
     """Changes with the recipe, the rollout's settings, the simulator and the actors' weights."""
     digest = hashlib.sha256(json.dumps(describe(actors, recipe, settings), sort_keys=True).encode())
     for part in recipe.parts:

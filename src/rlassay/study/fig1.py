@@ -22,12 +22,12 @@ def weight_name(weight: float) -> str:
     return "inf" if weight == WITHOUT_CLONING else f"{weight:g}"
 
 
-def cells(environment: str, profile: Profile, zoo: Path) -> list[Cell]:
+def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list[Cell]:
     """Every level and weight; the paper uses three seeds, `lite` one."""
     from rlassay.study.data import study_data
     from rlassay.study.training import training_cells
 
-    data, seeds = study_data(environment, LEVELS, profile, zoo), profile.oracle_seeds
+    data, seeds = study_data(environment, LEVELS, profile, zoo, report), profile.oracle_seeds
     return [
         cell
         for weight in WEIGHTS

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-from rlassay.collect.graded import RolloutSettings, describe, roll_out
+from rlassay.collect.graded import RolloutSettings, roll_out
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS
 from rlassay.collect.sources import MANIFEST, Actors, RunActors, ZooActors
 from rlassay.dataset import Dataset
-from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError
 from rlassay.runtime import state_folder
+from rlassay.study.data import StudyData, stored_dataset
 
 MIXTURES = ("expert-random", "all-levels")
 NOISY, CORRUPTED = (
@@ -51,28 +50,9 @@ def mixture_recipe(actors: Actors, name: str) -> Recipe:
     return Recipe(name, tuple(Part(seed, step) for step in levels), "all levels in equal shares")
 
 
-def stored_dataset(store: RunStore, name: str, wanted: dict, make: Callable[[], Dataset]) -> Path:
-    """The file of a dataset; it is made when the store has none with this provenance."""
-    from rlassay.io import load, save
-
-    path = store.root / "datasets" / f"{name}.npz"
-    if path.exists():
-        found = load(path).origin.metadata
-        if all(found.get(key) == value for key, value in wanted.items()):
-            return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    save(make(), path)
-    return path
-
-
-def mixture(actors: Actors, name: str, transitions: int, store: RunStore) -> Path:
-    """The file of a mixture of `transitions` rows."""
-    recipe, settings = mixture_recipe(actors, name), RolloutSettings(transitions)
-    wanted = {
-        key: describe(actors, recipe, settings)[key] for key in ("parts", "rollout", "collector")
-    }
-    file = f"curation-{actors.env_id}-{name}"
-    return stored_dataset(store, file, wanted, lambda: roll_out(actors, recipe, settings))
+def mixture(actors: Actors, name: str, transitions: int) -> StudyData:
+    """A mixture of `transitions` rows."""
+    return stored_dataset(actors, mixture_recipe(actors, name), RolloutSettings(transitions))
 
 
 def labelled_episodes(actors: Actors, episodes: int) -> tuple[Dataset, np.ndarray]:

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from rlassay.study.cells import Report
+from rlassay.study.correlate import oracle_table
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.plan import AGENTS, PANELS, Profile
 
 FULL_UPDATES = 1_000_000  # of one trained policy, the paper's budget
 PROBE_UPDATES = 2_000  # measured, after a warm-up of as many
 DATASET = "medium-expert"
-TRANSITIONS = (1_000, 3_000, 10_000, 30_000, 100_000)
-CRITIC_STEPS = (300, 1_000, 3_000, 10_000)
+TRANSITIONS = (1_000, 3_000, 10_000, 30_000)
+CRITIC_STEPS = (300, 1_000, 3_000)
+FULL = (100_000, 10_000)  # transitions and critic steps
+CUTS = (*((n, FULL[1]) for n in TRANSITIONS), *((FULL[0], steps) for steps in CRITIC_STEPS), FULL)
 TIME_COLUMNS = (
     "what",
     "seconds",
@@ -25,7 +28,11 @@ TIME_COLUMNS = (
     "seconds_for_full_budget",
     "times_scoring",
 )
-GROWTH_COLUMNS = ("transitions", "critic_steps", "environment", "score_name", "pearson_with_full", "datasets", "seconds")  # fmt: skip
+GROWTH_SCORES = ("q", "bwd.exact")
+GROWTH_COLUMNS = ("environment", "dataset", "transitions", "critic_steps", "score_name", "value", "seconds")  # fmt: skip
+AGREEMENT_COLUMNS = (
+    "transitions", "critic_steps", "score_name", "pearson_with_full", "pearson_with_oracle", "seconds",
+)  # fmt: skip
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
@@ -34,7 +41,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
     from rlassay.study.table1 import available
 
     environment = available(zoo)[0]
-    data = study_data(environment, PANELS["all"], profile, zoo)
+    data = study_data(environment, PANELS["all"], profile, zoo, report)
     about = {"command": f"rlassay study runtime --profile {profile.name} --run", "profile": profile.name, "complete": True}  # fmt: skip
     rows = time_rows(environment, data[DATASET].path, report)
     write_table(
@@ -96,38 +103,59 @@ def _update_seconds(agent: str, environment: str, path: Path) -> float:
 
 
 def growth_rows(environment: str, paths: Mapping[str, Path], report: Report) -> list[Row]:
-    """How the order of the datasets by a cut-down score agrees with that by the full one."""
+    """Scores of every dataset with fewer transitions or a shorter critic; the last row of each is the full one."""
+    from rlassay.assay import score
     from rlassay.io import load
 
-    names = ("q", "bwd.exact")
     datasets = {name: load(path) for name, path in paths.items()}
-    full = _values(datasets, names, {})
     rows = []
-    cuts = [(n, 10_000) for n in TRANSITIONS] + [(100_000, steps) for steps in CRITIC_STEPS[:-1]]
-    for transitions, steps in cuts:
-        started = time.perf_counter()
-        part = {name: _first_rows(data, transitions) for name, data in datasets.items()}
-        found = _values(part, names, {"critic.steps": steps, "critic.refresh": min(2_000, steps)})
-        seconds = (time.perf_counter() - started) / len(datasets)
-        for name in names:
-            agreement = float(np.corrcoef(found[name], full[name])[0, 1])
-            rows.append(
-                {
-                    "transitions": transitions, "critic_steps": steps, "environment": environment, "score_name": name,
-                    "pearson_with_full": agreement, "datasets": len(datasets), "seconds": seconds,
-                }
-            )  # fmt: skip
-        report(f"{transitions:,} transitions, {steps:,} critic steps: {seconds:.1f} s a dataset")
+    for transitions, steps in CUTS:
+        settings = {"critic.steps": steps, "critic.refresh": min(2_000, steps)}
+        for name, data in datasets.items():
+            started = time.perf_counter()
+            part = _first_rows(data, transitions)
+            card = score(part, scores=list(GROWTH_SCORES), settings=settings, seed=1)
+            seconds = time.perf_counter() - started
+            cut = {"transitions": transitions, "critic_steps": steps, "environment": environment, "dataset": name}  # fmt: skip
+            rows += [
+                {**cut, "score_name": each, "value": card[each].value, "seconds": seconds}
+                for each in GROWTH_SCORES
+            ]
+        report(f"{transitions:,} transitions, {steps:,} critic steps: done")
     return rows
 
 
-def _values(datasets: Mapping[str, Any], names: Sequence[str], settings: Mapping[str, Any]) -> dict[str, list[float]]:  # fmt: skip
-    from rlassay.assay import score
+def agreement_rows(growth: Sequence[Row], oracle: Mapping[tuple[str, str], float]) -> list[Row]:
+    """Correlation of every cut-down score with the full one, and with the oracle where that is known."""
+    values: dict[tuple, dict[tuple[str, str], Row]] = {}
+    for row in growth:
+        cut = (int(row["transitions"]), int(row["critic_steps"]), row["score_name"])
+        values.setdefault(cut, {})[row["environment"], row["dataset"]] = row
+    rows = []
+    for (transitions, steps, name), found in values.items():
+        full = values[*CUTS[-1], name]
+        rows.append(
+            {
+                "transitions": transitions,
+                "critic_steps": steps,
+                "score_name": name,
+                "pearson_with_full": _pearson(found, {k: row["value"] for k, row in full.items()}),
+                "pearson_with_oracle": _pearson(found, oracle),
+                "seconds": float(np.mean([row["seconds"] for row in found.values()])),
+            }
+        )
+    return rows
 
-    cards = [
-        score(data, scores=list(names), settings=settings, seed=1) for data in datasets.values()
-    ]
-    return {name: [card[name].value for card in cards] for name in names}
+
+def _pearson(
+    found: Mapping[tuple[str, str], Row], other: Mapping[tuple[str, str], float]
+) -> float | None:
+    """Over the datasets that both know; fewer than three say nothing."""
+    keys = [key for key in found if key in other]
+    if len(keys) < 3:
+        return None
+    values = [found[key]["value"] for key in keys], [other[key] for key in keys]
+    return float(np.corrcoef(*values)[0, 1])
 
 
 def _first_rows(data: Any, transitions: int) -> Any:
@@ -141,9 +169,15 @@ def render(results: Path) -> str:
     """The measured times as Markdown."""
     folder = results / "runtime"
     text = markdown_table(read_table(folder / "times.csv"), TIME_COLUMNS)
-    text += "\n### How little is enough\n\n" + markdown_table(
-        read_table(folder / "growth.csv"), GROWTH_COLUMNS
-    )
+    runs = results / "table1" / "runs.csv"
+    oracle = oracle_table(read_table(runs), AGENTS) if runs.exists() else {}
+    agreement = agreement_rows(read_table(folder / "growth.csv"), oracle)
+    about = {
+        "command": "rlassay study runtime",
+        "complete": read_about(folder / "growth.csv").get("complete"),
+    }
+    write_table(folder / "agreement.csv", agreement, AGREEMENT_COLUMNS, about)
+    text += "\n### How little is enough\n\n" + markdown_table(agreement, AGREEMENT_COLUMNS)
     from rlassay.engine.files import write_atomically
 
     write_atomically(folder / "table.md", text)

@@ -15,7 +15,7 @@ ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
     "lite": ("Hopper-v5",),
     "paper": ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5"),
 }
-MakeCells = Callable[[str, Profile, Path], list[Cell]]
+MakeCells = Callable[[str, Profile, Path, Report], list[Cell]]
 
 
 def run_sweep(
@@ -26,7 +26,7 @@ def run_sweep(
     from rlassay.study.training import run_trainings
 
     known = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
-    grid = [cell for environment in known for cell in make_cells(environment, profile, zoo)]
+    grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]
     command = f"rlassay study {name} --profile {profile.name} --run"
     about = {"command": command, "profile": profile.name}
     return run_trainings(results / name, grid, about, report)

@@ -46,7 +46,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
     failures: list[str] = []
     score_grid, train_grid = [], []
     for environment in available(zoo):
-        data = study_data(environment, PANELS["all"], profile, zoo)
+        data = study_data(environment, PANELS["all"], profile, zoo, report)
         score_grid += score_cells(environment, list(data.values()), profile.score_seeds)
         for discount in DISCOUNTS[1:]:
             changed = {"critic.discount": discount}

@@ -26,12 +26,12 @@ SWEEP_LEVEL = "level-200k"
 SUMMARY = ("environment", "dataset", "variant", "runs", "score", "difference", "low", "high")
 
 
-def cells(environment: str, profile: Profile, zoo: Path) -> list[Cell]:
+def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list[Cell]:
     """Plain IQL and Algorithm 2 first, then the variants, then the sweep."""
     from rlassay.study.data import study_data
     from rlassay.study.training import training_cells
 
-    data = study_data(environment, LEVELS, profile, zoo)
+    data = study_data(environment, LEVELS, profile, zoo, report)
     found = []
     for name, changes in VARIANTS.items():
         found += training_cells(data.values(), ["iql"], SEEDS, profile.name, changes, name)
