@@ -1,6 +1,6 @@
 """Screenshots of the report page for the documentation.
 
-    rlassay compare samples/*.hdf5 --seeds 3 --json cards.json
+    rlassay compare src/rlassay/samples/*.hdf5 --seeds 3 --json cards.json
     python scripts/screenshots.py cards.json --card 1
 
 One picture shows the page of several datasets, the others the page of one: desktop, dark, the explorer at
