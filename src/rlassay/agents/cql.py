@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -22,10 +23,11 @@ from rlassay.agents.agent import (
     hidden,
     tanh_act,
 )
-from rlassay.agents.learner import Learner, descend, new_learner
+from rlassay.agents.learner import Learner, descend, descend_in_parts, new_learner
 
 LOG_STD_BOUNDS = (-5.0, 2.0)
 MEAN_BOUND = 9.0
+PARTS = 4  # of the critic's batch; each state stands there with all its proposed actions
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ def make(settings: CQLSettings, shapes: Shapes) -> Agent:
     adam = optax.adam(settings.learning_rate)
     actor_adam = optax.adam(settings.actor_learning_rate)
     cloning_updates = round(settings.cloning_share * settings.updates)
+    parts = math.gcd(settings.batch_size, PARTS)
 
     def init(seed: int) -> CQLState:
         rng = np.random.default_rng([seed, NETWORK_STREAM])
@@ -97,14 +100,12 @@ def make(settings: CQLSettings, shapes: Shapes) -> Agent:
         actions = jnp.concatenate([uniform, drawn[0], drawn[1]])
         return actions, jnp.concatenate([density, log_prob[0], log_prob[1]])
 
-    def critic_loss(critic, batch, target, actions, log_density):
-        every = jnp.concatenate([batch.actions[None], actions])
-        values = nets.scalar_per_state(
-            critic, batch.observations, every
-        )  # (2, 1 + 3 samples, batch)
+    def critic_loss(critic, observations, actions, log_density, target):
+        """The first action of each state is the data's; the others are proposals with their log-densities."""
+        values = nets.scalar_per_state(critic, observations, actions.swapaxes(0, 1))
         data_values = values[:, 0]
         gap = losses.conservative_gap(
-            values[:, 1:] - log_density, data_values, settings.conservative_temperature
+            values[:, 1:] - log_density.T, data_values, settings.conservative_temperature
         )
         error = losses.twin_squared_error(data_values, target)
         return error + settings.conservative_weight * gap, (error, gap)
@@ -125,9 +126,10 @@ def make(settings: CQLSettings, shapes: Shapes) -> Agent:
         next_policy = distribution(state.actor.params, batch.next_observations)
         target = target_value(state, batch, next_policy, next_key)
         actions, log_density = proposals(policy, next_policy, proposal_key)
-        critic, _, (error, gap) = descend(
-            adam, state.critic, critic_loss, batch, target, actions, log_density
-        )
+        every = jnp.concatenate([batch.actions[None], actions]).swapaxes(0, 1)
+        critic, _, (error, gap) = descend_in_parts(
+            adam, state.critic, critic_loss, batch.observations, every, log_density.T, target, parts=parts
+        )  # fmt: skip
         moved = nets.polyak(state.critic_target, critic.params, settings.target_rate)
         info = {"critic_loss": error, "conservative_gap": gap, "actor_loss": loss, "q": q}
         return CQLState(state.updates + 1, actor, critic, moved, temperature), info

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import optax
 
 
@@ -26,8 +27,38 @@ def descend(
 ) -> tuple[Learner, jax.Array, Any]:
     """One optimiser step on `loss(params, *args) -> (value, aux)`."""
     (value, aux), gradient = jax.value_and_grad(loss, has_aux=True)(learner.params, *args)
+    return _moved(optimiser, learner, gradient), value, aux
+
+
+def descend_in_parts(
+    optimiser: optax.GradientTransformation,
+    learner: Learner,
+    loss: Callable[..., Any],
+    *columns: jax.Array,
+    parts: int,
+) -> tuple[Learner, jax.Array, Any]:
+    """`descend` for a loss that is a mean over rows, the first axis of all columns, a part of the rows at a time.
+
+    The sum is the same; activations of many rows that would not fit the processor's cache together do so part by part.
+    """
+
+    def add_part(total, part):
+        found = jax.value_and_grad(loss, has_aux=True)(learner.params, *part)
+        return jax.tree.map(jnp.add, total, found), None
+
+    split = [column.reshape(parts, -1, *column.shape[1:]) for column in columns]
+    shapes = jax.eval_shape(
+        jax.value_and_grad(loss, has_aux=True), learner.params, *(column[0] for column in split)
+    )
+    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+    total, _ = jax.lax.scan(add_part, zero, split)
+    (value, aux), gradient = jax.tree.map(lambda leaf: leaf / parts, total)
+    return _moved(optimiser, learner, gradient), value, aux
+
+
+def _moved(optimiser: optax.GradientTransformation, learner: Learner, gradient: Any) -> Learner:
     change, moments = optimiser.update(gradient, learner.moments, learner.params)
-    return Learner(optax.apply_updates(learner.params, change), moments), value, aux
+    return Learner(optax.apply_updates(learner.params, change), moments)
 
 
 def cosine_adam(learning_rate: float, updates: int) -> optax.GradientTransformation:
