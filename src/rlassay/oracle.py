@@ -29,8 +29,9 @@ from rlassay.settings import allowed_keys, flatten
 SCHEMA = "rlassay.oracle/1"
 REPLICATES = 2_000  # of the bootstrap over seeds
 
-# profile -> agent or "*" -> changed settings. `lite` is what two cores can do: narrower networks, and learning and target
-# rates that reach in 48,000 updates what the published ones reach in several hundred thousand.
+# profile -> agent or "*" -> changed settings. `lite` is what two cores can do: narrower networks, learning and target rates
+# that reach in 48,000 updates what the published ones reach in several hundred thousand, and one scale of rewards and
+# of advantages for the four agents that weigh actions by an exponential (docs/oracle.md says what was tried).
 PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "paper": {},
     "lite": {
@@ -42,8 +43,16 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
             "target_rate": 0.02,
             "eval_every": 12_000,  # the second of four is at half of the budget
         },
-        "cql": {"depth": 2, "action_samples": 4, "actor_learning_rate": 3e-4},
-        "awac": {"actor_depth": 2},
+        "iql": {"reward_scaling": "mean"},
+        "xql": {"reward_scaling": "mean"},
+        "awac": {"reward_scaling": "mean", "temperature": 1 / 3, "actor_depth": 2},
+        "onestep": {"reward_scaling": "mean", "inverse_temperature": 3.0},
+        "cql": {
+            "batch_size": 128,
+            "depth": 2,
+            "action_samples": 4,
+            "actor_learning_rate": 3e-4,
+        },
     },
 }
 
