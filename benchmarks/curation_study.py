@@ -180,6 +180,9 @@ def run_detection(arguments: argparse.Namespace, store: RunStore, engine: LocalE
         made = about(arguments, episodes_of_each_label=arguments.episodes, **description)
         environments = {**read_about(path).get("environments", {}), environment: made}
         write_table(path, found, detection.COLUMNS, {"environments": environments})
+        wide = detection.pivot(found)
+        columns = list(dict.fromkeys(name for row in wide for name in row))
+        write_table(path.with_name("detection_table.csv"), wide, columns, made)
         print(markdown_table(rows, detection.COLUMNS))
 
 

@@ -17,9 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.io import load
+from rlassay.references import reference_for
 from rlassay.study.cells import Cell, export_cells, run_cells
 from rlassay.study.data import StudyData, study_data
-from rlassay.study.files import Row
+from rlassay.study.files import Row, write_table
 from rlassay.study.plan import AGENTS, ENVIRONMENTS, LITE
 from rlassay.study.training import COLUMNS, training_cells, training_rows
 
@@ -27,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "results" / "agents" / "learns.csv"
 DATASETS = ("random", "medium-expert", "expert")
 COMPARED = ("bc", "iql", "td3bc")  # agents of the claims, three seeds each
+SUMMARY = ("environment", "dataset", "data", *AGENTS)
 REACHED = 0.9  # of the behaviour's return, for BC on expert data
 
 
@@ -53,7 +55,31 @@ def main() -> None:
     beside.write_text(
         json.dumps(json.loads(beside.read_text()) | {"claims": claims}, indent=1) + "\n"
     )
+    write_table(
+        TARGET.with_name("summary.csv"), summarise(rows, behaviour), SUMMARY, {"command": command}
+    )
     print(json.dumps(claims, indent=1))
+
+
+def summarise(rows: list[Row], behaviour: dict[tuple[str, str], float]) -> list[Row]:
+    """One row a dataset: the data's own normalised score, and every agent's mean over seeds."""
+    found = []
+    for (environment, dataset), own in behaviour.items():
+        reference = reference_for(environment)
+        assert reference is not None
+        row: Row = {"environment": environment, "dataset": dataset}
+        row["data"] = float(reference.normalise(own))
+        for agent in AGENTS:
+            wanted = (environment, dataset, agent)
+            scores = [
+                each["score"]
+                for each in rows
+                if (each["environment"], each["dataset"], each["agent"]) == wanted
+                and each.get("score") is not None
+            ]
+            row[agent] = float(np.mean(scores)) if scores else None
+        found.append(row)
+    return found
 
 
 def grid(datasets: list[StudyData]) -> list[Cell]:

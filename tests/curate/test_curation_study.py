@@ -154,3 +154,16 @@ def test_corrupted_episodes_differ_in_their_actions_alone():
     assert 0.1 < np.abs(bad.actions - data.actions).mean() < 1
     joined = _joined([data, bad])
     assert joined.episode_count == 12 and np.array_equal(joined.actions[len(data) :], bad.actions)
+
+
+def test_detection_is_shown_with_one_row_a_score():
+    rows = [
+        {"environment": "Hopper-v5", "score": score, "against": against, "auc": auc}
+        for score, against, auc in [
+            ("return", "random", 1.0), ("return", "all", 0.5), ("bwd", "random", 0.25)
+        ]
+    ]  # fmt: skip
+    assert detection.pivot(rows) == [
+        {"score": "return", "Hopper-v5 random": 1.0},
+        {"score": "bwd", "Hopper-v5 random": 0.25},
+    ]

@@ -83,6 +83,16 @@ def detect(
     ]
 
 
+def pivot(rows: Sequence[Row]) -> list[Row]:
+    """One row a score, one column an environment and kind of bad episode."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        if row["against"] in BAD:
+            column = f"{row['environment']} {row['against']}"
+            found.setdefault(row["score"], {"score": row["score"]})[column] = row["auc"]
+    return list(found.values())
+
+
 def _row(
     environment: str, name: str, against: str, goodness: Sequence[np.ndarray], labels: np.ndarray
 ) -> Row:
