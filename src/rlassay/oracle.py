@@ -31,7 +31,7 @@ REPLICATES = 2_000  # of the bootstrap over seeds
 
 # profile -> agent or "*" -> changed settings. `lite` is what two cores can do: narrower networks, learning and target rates
 # that reach in 48,000 updates what the published ones reach in several hundred thousand, and one scale of rewards and
-# of advantages for the four agents that weigh actions by an exponential (docs/oracle.md says what was tried).
+# of advantages for the agents that depend on it (docs/oracle.md says what was tried).
 PROFILES: dict[str, dict[str, dict[str, Any]]] = {
     "paper": {},
     "lite": {
@@ -48,6 +48,7 @@ PROFILES: dict[str, dict[str, dict[str, Any]]] = {
         "awac": {"reward_scaling": "mean", "temperature": 1 / 3, "actor_depth": 2},
         "onestep": {"reward_scaling": "mean", "inverse_temperature": 3.0},
         "cql": {
+            "reward_scaling": "mean",
             "batch_size": 128,
             "depth": 2,
             "action_samples": 4,
