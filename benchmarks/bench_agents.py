@@ -164,10 +164,11 @@ def product_flops(step, state, columns, batch: int) -> float:
                 (contract, _), _ = equation.params["dimension_numbers"]
                 inner = np.prod([equation.invars[0].aval.shape[k] for k in contract])
                 total += 2 * inner * np.prod(equation.outvars[0].aval.shape)
+            rounds = equation.params["length"] if equation.primitive.name == "scan" else 1
             for value in equation.params.values():
                 for part in value if isinstance(value, tuple | list) else [value]:
                     inner_jaxpr = getattr(part, "jaxpr", part)
-                    total += count(inner_jaxpr) if hasattr(inner_jaxpr, "eqns") else 0.0
+                    total += rounds * count(inner_jaxpr) if hasattr(inner_jaxpr, "eqns") else 0.0
         return total
 
     return count(jax.make_jaxpr(step)(state, columns, inputs).jaxpr)
