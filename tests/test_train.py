@@ -73,3 +73,17 @@ def test_chunks_are_heard(data):
     assert [done for done, _ in heard] == [10, 20, 30, 40]
     assert all(loss.shape == (2,) for _, loss in heard)
     assert heard[-1][1].max() < heard[0][1].min()
+
+
+def test_mean_over_parts_is_the_mean_over_all_rows():
+    rows = jnp.arange(24.0).reshape(12, 2)
+
+    def squares(part, weights):
+        return {"square": (part**2).mean(), "weighted": (part * weights[:, None]).mean(axis=0)}
+
+    weights = jnp.linspace(0, 1, 12)
+    whole = squares(rows, weights)
+    for parts in (1, 3, 4):
+        found = train.mean_over_parts(squares, [rows, weights], parts)
+        np.testing.assert_allclose(found["square"], whole["square"], rtol=1e-6)
+        np.testing.assert_allclose(found["weighted"], whole["weighted"], rtol=1e-6)

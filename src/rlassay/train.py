@@ -1,7 +1,7 @@
 """The training loop of everything that learns here: `fit` runs an update function many times.
 
 A learner is a function `step(state, data, inputs) -> (state, info)`; `inputs` holds the row numbers of one batch
-and a random key. The loop is compiled in chunks of one `lax.scan` (the only one of the project), so that progress
+and a random key. The loop is compiled in chunks of one `lax.scan` (no other module has one), so that progress
 can be shown, checkpoints written and Ctrl-C heard between chunks. Rows and keys are a function of (seed, step):
 a run resumed at a chunk border is bit-equal to one that was never stopped.
 """
@@ -133,6 +133,19 @@ def draw_inputs(
     keys = rng.integers(0, 2**32, (count, 2), dtype=np.uint32)
     # No copy on CPU, where jnp.asarray would compile one.
     return Inputs(rows=jax.device_put(drawn), key=jax.device_put(keys))
+
+
+def mean_over_parts(function: Callable[..., Any], columns: Sequence[jax.Array], parts: int) -> Any:
+    """Mean of `function(*part)` over equal parts of the columns' rows, one part after another."""
+    split = [column.reshape(parts, -1, *column.shape[1:]) for column in columns]
+    shapes = jax.eval_shape(function, *(column[0] for column in split))
+    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+    def add_part(total, part):
+        return jax.tree.map(jnp.add, total, function(*part)), None
+
+    total, _ = jax.lax.scan(add_part, zero, split)
+    return jax.tree.map(lambda leaf: leaf / parts, total)
 
 
 def stack(trees: Sequence[Any]) -> Any:

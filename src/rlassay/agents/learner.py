@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import optax
+
+from rlassay import train
 
 
 class Learner(NamedTuple):
@@ -41,18 +43,8 @@ def descend_in_parts(
 
     The sum is the same; activations of many rows that would not fit the processor's cache together do so part by part.
     """
-
-    def add_part(total, part):
-        found = jax.value_and_grad(loss, has_aux=True)(learner.params, *part)
-        return jax.tree.map(jnp.add, total, found), None
-
-    split = [column.reshape(parts, -1, *column.shape[1:]) for column in columns]
-    shapes = jax.eval_shape(
-        jax.value_and_grad(loss, has_aux=True), learner.params, *(column[0] for column in split)
-    )
-    zero = jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
-    total, _ = jax.lax.scan(add_part, zero, split)
-    (value, aux), gradient = jax.tree.map(lambda leaf: leaf / parts, total)
+    gradient_of = functools.partial(jax.value_and_grad(loss, has_aux=True), learner.params)
+    (value, aux), gradient = train.mean_over_parts(gradient_of, columns, parts)
     return _moved(optimiser, learner, gradient), value, aux
 
 
