@@ -19,6 +19,7 @@ import numpy as np
 from rlassay.io import load
 from rlassay.references import reference_for
 from rlassay.study.cells import Cell, export_cells, run_cells
+from rlassay.study.correlate import mean_over_agents, runs_by_dataset
 from rlassay.study.data import StudyData, study_data
 from rlassay.study.files import Row, write_table
 from rlassay.study.plan import AGENTS, ENVIRONMENTS, LITE
@@ -64,22 +65,14 @@ def main() -> None:
 
 def summarise(rows: list[Row], behaviour: dict[tuple[str, str], float]) -> list[Row]:
     """One row a dataset: the data's own normalised score, and every agent's mean over seeds."""
-    found = []
-    for (environment, dataset), own in behaviour.items():
-        reference = reference_for(environment)
+    runs, found = runs_by_dataset(rows), []
+    for key, own in behaviour.items():
+        reference = reference_for(key[0])
         assert reference is not None
-        row: Row = {"environment": environment, "dataset": dataset}
-        row["data"] = float(reference.normalise(own))
-        for agent in AGENTS:
-            wanted = (environment, dataset, agent)
-            scores = [
-                each["score"]
-                for each in rows
-                if (each["environment"], each["dataset"], each["agent"]) == wanted
-                and each.get("score") is not None
-            ]
-            row[agent] = float(np.mean(scores)) if scores else None
-        found.append(row)
+        means = {agent: mean_over_agents(runs.get(key, []), [agent]) for agent in AGENTS}
+        known = {agent: mean for agent, mean in means.items() if np.isfinite(mean)}
+        data = float(reference.normalise(own))
+        found.append({"environment": key[0], "dataset": key[1], "data": data, **known})
     return found
 
 
@@ -97,13 +90,11 @@ def grid(datasets: list[StudyData]) -> list[Cell]:
 
 def judge(environment: str, rows: list[Row], behaviour: dict[tuple[str, str], float]) -> Row:
     """The claims of one environment, each with its numbers."""
+    runs = runs_by_dataset(rows)
 
     def returns(dataset: str, agent: str) -> np.ndarray:
-        wanted = (environment, dataset, agent)
-        found = [
-            row for row in rows if (row["environment"], row["dataset"], row["agent"]) == wanted
-        ]
-        return np.array([row["return"] for row in found], float)
+        found = runs.get((environment, dataset), [])
+        return np.array([row["return"] for row in found if row["agent"] == agent], float)
 
     expert = behaviour[environment, "expert"]
     share = float(returns("expert", "bc").mean()) / expert

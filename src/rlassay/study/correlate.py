@@ -43,7 +43,7 @@ def runs_by_dataset(runs: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
     """Finished runs by environment and dataset."""
     found: dict[tuple[str, str], list[Row]] = {}
     for run in runs:
-        if run["score"] is not None:
+        if run.get("score") is not None:
             found.setdefault((run["environment"], run["dataset"]), []).append(run)
     return found
 

@@ -133,7 +133,7 @@ def agreement_rows(growth: Sequence[Row], oracle: Mapping[tuple[str, str], float
         values.setdefault(cut, {})[row["environment"], row["dataset"]] = row
     rows = []
     for (transitions, steps, name), found in values.items():
-        full = values[*CUTS[-1], name]
+        full = values[*FULL, name]
         rows.append(
             {
                 "transitions": transitions,
