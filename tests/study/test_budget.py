@@ -2,7 +2,16 @@
 
 import pytest
 
-from rlassay.study.budget import half_rows, is_unsettled, pattern_rows, settled_oracle
+from rlassay.study.budget import (
+    expert_rows,
+    half_rows,
+    is_unsettled,
+    learning_agents,
+    pattern_rows,
+    settled_oracle,
+)
+from rlassay.study.fig2 import LEARNING_PANEL, SETTLED_PANEL, other_oracles
+from rlassay.study.plan import AGENTS as ALL_AGENTS
 
 AGENTS = ("bc", "iql", "td3bc")
 
@@ -59,3 +68,27 @@ def test_pattern_of_d4rl():
     weaker = [r for r in RUNS if r["agent"] != "td3bc"]
     weaker.append(make_run("medium-expert", "td3bc", 5.0, 5.0))
     assert pattern_rows(weaker)[0]["as_in_d4rl"] == "no"
+
+
+def expert_run(environment, agent, score):
+    return {**make_run("expert", agent, score, score), "environment": environment}
+
+
+def test_an_agent_learns_if_it_reaches_half_of_bc_on_expert_data_somewhere():
+    runs = [
+        expert_run("Hopper-v5", "bc", 100.0), expert_run("Walker2d-v5", "bc", 80.0),
+        expert_run("Hopper-v5", "iql", 10.0), expert_run("Walker2d-v5", "iql", 40.0),
+        expert_run("Hopper-v5", "cql", 49.0), expert_run("Walker2d-v5", "cql", 39.0),
+    ]  # fmt: skip
+    agents = ("bc", "iql", "cql", "xql")
+    assert expert_rows(runs, agents)[1] == {
+        "environment": "Walker2d-v5", "bc_score": 80.0, "bc": 1.0, "iql": 0.5, "cql": 39 / 80, "xql": None,
+    }  # fmt: skip
+    assert learning_agents(runs, agents) == ["bc", "iql", "xql"]  # xql has not run
+
+
+def test_oracle_is_shown_again_without_agents_that_do_not_learn():
+    runs = [expert_run("Hopper-v5", agent, 90.0) for agent in ALL_AGENTS if agent != "cql"]
+    assert set(other_oracles([*runs, expert_run("Hopper-v5", "cql", 60.0)])) == {SETTLED_PANEL}
+    found = other_oracles([*runs, expert_run("Hopper-v5", "cql", -1.0)])
+    assert found[LEARNING_PANEL] == {("Hopper-v5", "expert"): pytest.approx(90.0)}

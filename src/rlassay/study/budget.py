@@ -12,6 +12,7 @@ from rlassay.study.files import Row
 
 SETTLED = 10.0  # normalised points a run may change in the second half of its budget and still count as settled
 COMPARED = ("bc", "iql", "td3bc")  # in D4RL's pattern
+LEARNT = 0.5  # of BC's score on `expert`; an agent below it in every environment does not learn in this budget
 
 
 def half_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
@@ -65,6 +66,25 @@ def pattern_rows(runs: Sequence[Row]) -> list[Row]:
             row["as_in_d4rl"] = "yes" if min(row["iql"], row["td3bc"]) > row["bc"] else "no"
             rows.append(row)
     return rows
+
+
+def expert_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
+    """Every agent's score on `expert` data as a share of BC's, the one number that asks for no improvement at all."""
+    rows: list[Row] = []
+    for (environment, dataset), found in runs_by_dataset(runs).items():
+        cloned = mean_over_agents(found, ["bc"])
+        if dataset == "expert" and cloned > 0:
+            row: Row = {"environment": environment, "bc_score": cloned}
+            shares = {agent: mean_over_agents(found, [agent]) / cloned for agent in agents}
+            rows.append(row | {agent: _number(share) for agent, share in shares.items()})
+    return rows
+
+
+def learning_agents(runs: Sequence[Row], agents: Sequence[str]) -> list[str]:
+    """Agents that reach `LEARNT` of BC's score on `expert` data somewhere; unknown ones count as learning."""
+    rows = expert_rows(runs, agents)
+    shares = {agent: [row[agent] for row in rows if row[agent] is not None] for agent in agents}
+    return [agent for agent in agents if not shares[agent] or max(shares[agent]) >= LEARNT]
 
 
 def _number(value: float) -> float | None:

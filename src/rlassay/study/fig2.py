@@ -9,14 +9,24 @@ import numpy as np
 
 from rlassay.errors import DatasetError
 from rlassay.scores import SCORES
-from rlassay.study.budget import SETTLED, half_rows, pattern_rows, settled_oracle
+from rlassay.study.budget import (
+    LEARNT,
+    SETTLED,
+    expert_rows,
+    half_rows,
+    learning_agents,
+    pattern_rows,
+    settled_oracle,
+)
 from rlassay.study.cells import refuse_mixed
 from rlassay.study.correlate import (
     Points,
     choose,
+    complete_runs,
     correlation_rows,
     leave_one_out,
     make_points,
+    mean_over_agents,
     oracle_table,
 )
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
@@ -25,6 +35,7 @@ from rlassay.study.plan import AGENTS, PANELS
 # The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
 CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
 SETTLED_PANEL = "all, settled runs only"
+LEARNING_PANEL = "all, agents that learn only"
 COLUMNS = (
     "panel", "scope", "kind", "score_name", "n", "value", "low", "high",
     "minus_return_value", "minus_return_low", "minus_return_high",
@@ -45,8 +56,9 @@ def render(results: Path) -> str:
     rows = [
         row for panel, part in panel_points(points).items() for row in correlation_rows(part, panel)
     ]
-    settled = join_scores(scores, settled_oracle(runs, AGENTS))
-    rows += correlation_rows(settled, SETTLED_PANEL) if len(settled.y) >= 3 else []
+    for panel, oracle in other_oracles(runs).items():
+        part = join_scores(scores, oracle)
+        rows += correlation_rows(part, panel) if len(part.y) >= 3 else []
     complete = bool(read_about(source / "runs.csv").get("complete"))
     about = {"command": "rlassay study fig2", "complete": complete, "datasets": len(points.y)}
     write_table(folder / "correlations.csv", rows, COLUMNS, about)
@@ -78,6 +90,19 @@ def join_scores(scores: Sequence[Row], oracle: Mapping[tuple[str, str], float]) 
     signs = {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
     signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
     return make_points(named, oracle, signs)
+
+
+def other_oracles(runs: Sequence[Row]) -> dict[str, dict[tuple[str, str], float]]:
+    """The oracle without what may not deserve the name: runs that had not settled, agents that did not learn."""
+    oracles = {SETTLED_PANEL: settled_oracle(runs, AGENTS)}
+    learning = learning_agents(runs, AGENTS)
+    if len(learning) < len(AGENTS):
+        kept = {
+            key: mean_over_agents(found, learning)
+            for key, found in complete_runs(runs, AGENTS).items()
+        }
+        oracles[LEARNING_PANEL] = kept
+    return oracles
 
 
 def panel_points(points: Points) -> dict[str, Points]:
@@ -119,6 +144,12 @@ def _budget(folder: Path, runs: Sequence[Row], about: Row) -> str:
             f"runs that diverged or changed by more than {SETTLED:g} points in their second half.\n\n"
         )
         text += markdown_table(halves, columns)
+    shares = expert_rows(runs, AGENTS)
+    if shares:
+        left_out = sorted(set(AGENTS) - set(learning_agents(runs, AGENTS)))
+        said = f"Below {LEARNT:.0%} of it everywhere: {', '.join(left_out)}." if left_out else ""
+        text += "\n### Agents on expert data\n\nScore as a share of BC's. " + said + "\n\n"
+        text += markdown_table(shares, list(shares[0]))
     if pattern:
         text += "\n### D4RL's pattern on medium-expert\n\n" + markdown_table(
             pattern, list(pattern[0])
