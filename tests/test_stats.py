@@ -117,3 +117,10 @@ def test_a_paired_difference_is_tighter_than_two_intervals():
     wide = stats.correlation_interval(first, y).interval or (0, 0)
     assert low <= difference.value <= high
     assert high - low < 0.5 * (wide[1] - wide[0])
+
+
+def test_the_interval_of_a_mean_is_students():
+    low, high = stats.mean_interval([1.0, 2.0, 3.0])
+    expected = scipy.stats.t.interval(0.95, 2, loc=2.0, scale=scipy.stats.sem([1.0, 2.0, 3.0]))
+    assert (low, high) == pytest.approx(expected)
+    assert stats.mean_interval([1.0]) is None and stats.mean_interval([]) is None

@@ -125,6 +125,17 @@ def interval(
     return value - half, value + half
 
 
+def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:
+    """Student's interval of the mean; None for fewer than two values."""
+    from scipy.special import stdtrit
+
+    array = np.asarray(values, np.float64)
+    if len(array) < 2:
+        return None
+    half = stdtrit(len(array) - 1, 0.5 + level / 2) * array.std(ddof=1) / np.sqrt(len(array))
+    return float(array.mean() - half), float(array.mean() + half)
+
+
 # -- correlations -----------------------------------------------------------------------------------------------------
 
 

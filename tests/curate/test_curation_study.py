@@ -121,16 +121,6 @@ def test_the_summary_pairs_seeds():
     assert filtered["low"] < 20 < filtered["high"]
 
 
-def test_students_interval():
-    mean, low, high = curation.mean_interval([1.0, 2.0, 3.0])
-    assert (
-        mean == 2
-        and np.isclose(high - mean, 4.302653 / np.sqrt(3))
-        and np.isclose(mean - low, high - mean)
-    )
-    assert curation.mean_interval([1.0]) == (1.0, None, None)
-
-
 def test_the_area_is_the_probability_of_the_right_order():
     rng = np.random.default_rng(0)
     good, bad = rng.integers(0, 6, 30).astype(float), rng.integers(0, 5, 40).astype(float)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from rlassay.references import Reference, reference_for
+from rlassay.stats import mean_interval
 
 SCHEMA = "rlassay.run/1"
 
@@ -70,7 +70,8 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """The versioned JSON of the run."""
         reference = self.reference
-        low_high = mean_interval(self.last.returns)
+        found = mean_interval(self.last.returns)  # over episodes
+        low_high = None if found is None else list(found)
         scored = None
         if reference is not None:
             interval = None if low_high is None else reference.normalise(low_high).tolist()
@@ -103,14 +104,6 @@ def describe_reference(reference: Reference) -> dict[str, Any]:
         "high": reference.high,
         "note": reference.note,
     }
-
-
-def mean_interval(values: tuple[float, ...]) -> list[float] | None:
-    """95 % t interval of the mean over episodes; None for a single one."""
-    if len(values) < 2:
-        return None
-    half = stats.t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values))
-    return [float(np.mean(values) - half), float(np.mean(values) + half)]
 
 
 def software() -> dict[str, Any]:

@@ -17,6 +17,7 @@ from rlassay.curation import Rule, apply_rule, weigh, write_weights
 from rlassay.dataset import Dataset
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
+from rlassay.stats import mean_interval
 from rlassay.study.files import Row
 
 PREPARE_REVISION = 2  # raised whenever an arm chooses other rows
@@ -268,30 +269,22 @@ def summarise(rows: Sequence[Row]) -> list[Row]:
 
 def _summary(key: tuple, cells: Mapping[tuple, Mapping[int, float]]) -> Row:
     scores = cells[key]
-    mean, low, high = mean_interval(list(scores.values()))
     found: Row = dict(zip(("environment", "dataset", "agent", "arm"), key, strict=True))
-    found |= {"runs": len(scores), "score": mean, "low": low, "high": high}
+    found |= {"runs": len(scores)} | _with_interval(list(scores.values()), "score", "low", "high")
     for base in BASELINES:
         other = cells.get((*key[:3], base), {})
         paired = [scores[seed] - other[seed] for seed in scores if seed in other]
         if base != key[3] and paired:
-            values = mean_interval(paired)
-            found |= dict(
-                zip((f"against_{base}", f"low_{base}", f"high_{base}"), values, strict=True)
-            )
+            found |= _with_interval(paired, f"against_{base}", f"low_{base}", f"high_{base}")
     return found
 
 
-def mean_interval(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """Mean with Student's 95 % interval; no interval for a single value."""
-    from scipy.special import stdtrit
-
-    array = np.asarray(values, np.float64)
-    mean = float(array.mean())
-    if len(array) < 2:
-        return mean, None, None
-    half = float(stdtrit(len(array) - 1, 0.975) * array.std(ddof=1) / np.sqrt(len(array)))
-    return mean, mean - half, mean + half
+def _with_interval(values: Sequence[float], mean: str, low: str, high: str) -> Row:
+    """The mean and its 95 % interval under the names of their columns."""
+    return {
+        mean: float(np.mean(values)),
+        **dict(zip((low, high), mean_interval(values) or (None, None), strict=True)),
+    }
 
 
 def describe_rules() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rlassay.stats import mean_interval
 from rlassay.study.cells import Cell, Report
 from rlassay.study.files import Row
 from rlassay.study.plan import Profile
@@ -72,20 +73,13 @@ def summarise(runs: Sequence[Row]) -> list[Row]:
             "runs": len(found),
         }
         row["score"] = float(np.mean(list(found.values()))) if found else None
-        rows.append(row | _difference(np.array([found[s] - plain[s] for s in shared])))
+        rows.append(row | _difference([found[s] - plain[s] for s in shared]))
     return rows
 
 
-def _difference(gains: np.ndarray) -> Row:
-    from scipy.special import stdtrit
-
-    if len(gains) == 0:
-        return {"difference": None, "low": None, "high": None}
-    mean = float(gains.mean())
-    if len(gains) == 1:
-        return {"difference": mean, "low": None, "high": None}
-    half = float(stdtrit(len(gains) - 1, 0.975) * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return {"difference": mean, "low": mean - half, "high": mean + half}
+def _difference(gains: Sequence[float]) -> Row:
+    low, high = mean_interval(gains) or (None, None)
+    return {"difference": float(np.mean(gains)) if gains else None, "low": low, "high": high}
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
