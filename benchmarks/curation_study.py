@@ -40,6 +40,19 @@ from rlassay.study.mixtures import (  # noqa: E402
 )
 from rlassay.study.plan import LITE  # noqa: E402
 
+SHOWN = (
+    "dataset",
+    "agent",
+    "arm",
+    "runs",
+    "score",
+    "low",
+    "high",
+    "against_return",
+    "low_return",
+    "high_return",
+)
+
 
 def main() -> None:
     arguments = parse()
@@ -95,68 +108,33 @@ def about(arguments: argparse.Namespace, **more: Any) -> dict[str, Any]:
 
 
 def run_learning(arguments: argparse.Namespace, store: RunStore, engine: LocalEngine) -> None:
-    settings = agent_settings(arguments)
+    from rlassay.settings import flatten
+
+    settings, grids = agent_settings(arguments), []
     for environment in arguments.env:
         actors = find_actors(environment, arguments.zoo)
         for name in arguments.dataset:
             data = mixture(actors, name, arguments.transitions)
-            grid = curation.Grid(
+            grids.append(curation.Grid(
                 environment, name, str(data.path), data.fingerprint, tuple(arguments.arms.split(",")),
                 tuple(arguments.agents.split(",")), arguments.seeds, arguments.preset,
-            )  # fmt: skip
-            rows, missing = curation.run_grid(
-                grid, settings, engine=engine, store=store, report=say
-            )
-            write_runs(arguments, rows, missing, settings)
+            ))  # fmt: skip
+    details = about(
+        arguments, agents={agent: flatten(chosen) for agent, chosen in settings.items()},
+        transitions=arguments.transitions, **curation.describe_rules(),
+    )  # fmt: skip
+    failures = curation.run_grids(
+        grids, settings, arguments.out, details, engine=engine, store=store, report=say
+    )
+    if failures:
+        raise SystemExit("\n".join(failures))
+    print(markdown_table(read_table(arguments.out / "summary.csv"), SHOWN))
 
 
 def agent_settings(arguments: argparse.Namespace) -> dict[str, Any]:
     """The settings of the oracle's lite profile, unless `--updates` asks for fewer or more."""
     changes = {} if arguments.updates is None else {"updates": arguments.updates}
     return settings_of(arguments.agents.split(","), LITE.name, changes)
-
-
-def write_runs(
-    arguments: argparse.Namespace, rows: list, missing: list[str], settings: dict[str, Any]
-) -> None:
-    """Add the rows to what earlier runs left, replacing the same cells, and sum up."""
-    from rlassay.settings import flatten
-
-    path = arguments.out / "runs.csv"
-    earlier = read_table(path) if path.exists() else []
-    fresh = {cell(row) for row in rows}
-    merged = sorted([row for row in earlier if cell(row) not in fresh] + rows, key=cell)
-    details = about(
-        arguments, agents={agent: flatten(chosen) for agent, chosen in settings.items()},
-        transitions=arguments.transitions, complete=not missing, missing=missing, **curation.describe_rules(),
-    )  # fmt: skip
-    write_table(path, merged, curation.COLUMNS, details)
-    summary = curation.summarise(merged)
-    write_table(arguments.out / "summary.csv", summary, curation.SUMMARY, details)
-    columns = (
-        "dataset",
-        "agent",
-        "arm",
-        "runs",
-        "score",
-        "low",
-        "high",
-        "against_return",
-        "low_return",
-        "high_return",
-    )
-    print(markdown_table(summary, columns))
-
-
-def cell(row: dict[str, Any]) -> tuple:
-    return (
-        row["environment"],
-        row["dataset"],
-        row["agent"],
-        row["arm"],
-        int(row["seed"]),
-        int(row["updates"]),
-    )
 
 
 # -- detection -------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
 from rlassay.io import load, save
 from rlassay.study import curation, detection
+from rlassay.study.files import read_table
 from rlassay.study.mixtures import _joined, _misrecorded
 
 
@@ -63,9 +64,17 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
             "bc", {"updates": "20", "eval_every": "20", "eval_episodes": "1", "width": "8"}
         )
     }
-    engine, store = HereEngine(), RunStore(tmp_path)
-    rows, missing = curation.run_grid(grid, settings, engine=engine, store=store)
-    assert missing == [] and [row["arm"] for row in rows] == list(grid.arms)
+    engine, store, table = HereEngine(), RunStore(tmp_path / "store"), tmp_path / "runs.csv"
+
+    def run(store):
+        failures = curation.run_grids(
+            [grid], settings, tmp_path, {}, engine=engine, store=store, report=print
+        )
+        assert failures == []
+        return read_table(table)
+
+    rows = run(store)
+    assert [row["arm"] for row in rows] == list(grid.arms)
     by_arm = {row["arm"]: row for row in rows}
     total = len(pendulum_like())
     assert by_arm["full"]["transitions"] == by_arm["weights-return"]["transitions"] == total
@@ -73,9 +82,12 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
         assert total / 2 <= by_arm[arm]["transitions"] < total
     assert by_arm["return"]["data_return"] > by_arm["full"]["data_return"]
     assert all(row["updates"] == 20 and np.isfinite(row["return"]) for row in rows)
+    assert [row["arm"] for row in read_table(tmp_path / "summary.csv")] == list(grid.arms)
     done = engine.done
-    again, _ = curation.run_grid(grid, settings, engine=engine, store=store)
-    assert engine.done == done and again == rows
+    assert run(store) == rows and engine.done == done
+    assert (
+        run(RunStore(tmp_path / "other")) == rows and engine.done == done + grid.seeds
+    )  # the arms
 
 
 def test_weights_of_the_arms_differ_and_belong_to_the_mixture(grid, tmp_path):

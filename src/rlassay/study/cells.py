@@ -98,8 +98,20 @@ def _committed(path: Path) -> dict[str, list[Row]]:
 def _rows_of(cell: Cell, store: RunStore, kept: Mapping[str, list[Row]], to_rows: ToRows):
     result = store.result(cell.task)
     if result is None:
-        return kept.get(cell.task.key)
+        return _renamed(kept.get(cell.task.key), cell)
     return [{**cell.columns, **row, "key": cell.task.key} for row in to_rows(cell, result)]
+
+
+def _renamed(rows: list[Row] | None, cell: Cell) -> list[Row] | None:
+    """Committed rows under the cell's own columns: cells that share a run have one set of rows each, under its key."""
+    if rows is None:
+        return None
+    found: list[Row] = []
+    for row in rows:
+        named = {**row, **cell.columns}
+        if named not in found:
+            found.append(named)
+    return found
 
 
 def refuse_mixed(path: Path, command: str) -> None:

@@ -6,7 +6,7 @@ Every run is a task of the engine: an interrupted study goes on where it stood.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,9 @@ from rlassay.dataset import Dataset
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.stats import mean_interval
-from rlassay.study.files import Row
+from rlassay.study.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.files import Row, write_table
+from rlassay.study.training import training_rows
 
 PREPARE_REVISION = 2  # raised whenever an arm chooses other rows
 SHARE = 0.5  # of the rows that every filtering arm keeps
@@ -74,7 +76,7 @@ def prepare_tasks(grid: Grid) -> list[Task]:
             {"arms": list(grid.arms), "seed": seed, "preset": grid.preset, "share": SHARE},
             reference,
             PREPARE_REVISION,
-            f"{grid.dataset} arms seed {seed}",
+            f"{grid.environment} {grid.dataset} arms seed {seed}",
         )
         for seed in range(grid.seeds)
     ]
@@ -152,14 +154,14 @@ def random_half(data: Dataset, seed: int) -> np.ndarray:
 # -- training --------------------------------------------------------------------------------------------------------
 
 
-def train_tasks(
+def training_cells(
     grid: Grid, prepared: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
-) -> list[Task]:
-    """Every arm, agent and seed; seed k trains on the arms that seed k prepared."""
+) -> list[Cell]:
+    """Every arm, agent and seed; seed k trains on the arms that seed k prepared. Arms of the same rows share a run."""
     from rlassay.agents.registry import agent_kind
     from rlassay.settings import flatten
 
-    tasks = []
+    cells = []
     for seed, arms in enumerate(prepared):
         for arm in grid.arms:
             for agent in grid.agents:
@@ -168,19 +170,16 @@ def train_tasks(
                     "settings": flatten(settings[agent]), "weights": arms[arm]["weights_sha256"],
                 }  # fmt: skip
                 held = {key: arms[arm][key] for key in ("path", "fingerprint", "weights")}
-                label = f"{grid.dataset} {arm} {agent} seed {seed}"
-                revision = agent_kind(agent).revision
-                tasks.append(
-                    Task(
-                        "curation",
-                        "rlassay.study.curation:train_task",
-                        asked,
-                        held,
-                        revision,
-                        label,
-                    )
+                label = f"{grid.environment} {grid.dataset} {arm} {agent} seed {seed}"
+                function, revision = "rlassay.study.curation:train_task", agent_kind(agent).revision
+                columns = {
+                    "environment": grid.environment, "dataset": grid.dataset, "arm": arm, "agent": agent, "seed": seed,
+                    **{name: arms[arm][name] for name in ("episodes", "transitions", "data_return")},
+                }  # fmt: skip
+                cells.append(
+                    Cell(Task("curation", function, asked, held, revision, label), columns)
                 )
-    return tasks
+    return cells
 
 
 def train_task(
@@ -200,55 +199,52 @@ def train_task(
     return run.to_json()
 
 
-def run_grid(
-    grid: Grid,
+def run_grids(
+    grids: Sequence[Grid],
     settings: Mapping[str, Any],
+    folder: Path,
+    about: Mapping[str, Any],
     *,
     engine: Engine | None = None,
     store: RunStore | None = None,
-    report: Callable[[str], None] = lambda line: None,
-) -> tuple[list[Row], list[str]]:
-    """Do what the store does not hold yet; rows of the finished runs, and what is missing with its cause."""
+    report: Report,
+) -> list[str]:
+    """Prepare the arms of every mixture and train what is missing; the tables of the folder grow with every run.
+
+    Returns the causes of failures.
+    """
     engine, store = engine or LocalEngine(), store or RunStore()
-    prepared = engine.run(prepare_tasks(grid), store, _tell(report))
-    failed = [f"{outcome.task.label}: {outcome.failure}" for outcome in prepared if outcome.failure]
-    if failed:
-        return [], failed
-    arms: list[Any] = [outcome.result for outcome in prepared]
-    tasks = train_tasks(grid, arms, settings)
-    outcomes = {o.task.key: o for o in engine.run(tasks, store, _tell(report))}
-    rows, missing = [], []
-    for task in tasks:  # two arms that chose the same episodes share one run
-        outcome = outcomes[task.key]
-        if outcome.result is None:
-            missing.append(f"{task.label}: {outcome.failure}")
-        else:
-            rows.append(_row(grid, task, outcome.result, arms))
-    return rows, missing
+    arms, failures = _prepared(grids, engine, store, report)
+    if failures:
+        return failures
+    cells = [
+        cell for grid in grids for cell in training_cells(grid, arms[grid.dataset, grid.environment], settings)
+    ]  # fmt: skip
+
+    def export() -> None:
+        rows = export_cells(folder / "runs.csv", cells, COLUMNS, training_rows, about, store)
+        write_table(folder / "summary.csv", summarise(rows), SUMMARY, about)
+
+    return run_cells(
+        cells, table=folder / "runs.csv", export=export, engine=engine, store=store, report=report
+    )
 
 
-def _tell(report: Callable[[str], None]) -> Callable[[Outcome], None]:
+def _prepared(
+    grids: Sequence[Grid], engine: Engine, store: RunStore, report: Report
+) -> tuple[dict[tuple[str, str], list[Any]], list[str]]:
+    """What each mixture's arms hold, one entry a seed."""
+
     def on_outcome(outcome: Outcome) -> None:
         if not outcome.cached:
             report(f"{outcome.task.label}: {outcome.failure or 'done'}")
 
-    return on_outcome
-
-
-def _row(grid: Grid, task: Task, run: Mapping[str, Any], arms: Sequence[Any]) -> Row:
-    asked, arm = task.settings, task.label.split()[1]
-    held = arms[asked["seed"]][arm]
-    return {
-        "environment": grid.environment,
-        "dataset": grid.dataset,
-        "arm": arm,
-        "agent": asked["agent"],
-        "seed": asked["seed"],
-        "updates": run["updates"],
-        **{name: held[name] for name in ("episodes", "transitions", "data_return")},
-        "score": None if run["score"] is None else run["score"]["value"],
-        "return": run["return"]["value"],
-    }
+    tasks = {(grid.dataset, grid.environment): prepare_tasks(grid) for grid in grids}
+    every = [task for each in tasks.values() for task in each]
+    found = {o.task.key: o for o in engine.run(every, store, on_outcome)}
+    failures = [f"{o.task.label}: {o.failure}" for o in found.values() if o.failure]
+    arms = {name: [found[task.key].result for task in each] for name, each in tasks.items()}
+    return arms, failures
 
 
 # -- summary ---------------------------------------------------------------------------------------------------------
@@ -259,8 +255,9 @@ def summarise(rows: Sequence[Row]) -> list[Row]:
     cells: dict[tuple, dict[int, float]] = {}
     for row in rows:
         key = (row["environment"], row["dataset"], row["agent"], row["arm"])
-        value = row["score"] if row["score"] is not None else row["return"]
-        cells.setdefault(key, {})[int(row["seed"])] = float(value)
+        value = row["score"] if row.get("score") is not None else row.get("return")
+        if value is not None:
+            cells.setdefault(key, {})[int(row["seed"])] = float(value)
     return [
         _summary(key, cells)
         for key in sorted(cells, key=lambda key: (*key[:3], ARMS.index(key[3])))
