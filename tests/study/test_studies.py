@@ -99,6 +99,14 @@ def test_committed_rows_stand_in_for_an_empty_store(data, tmp_path):
     assert read_about(path)["complete"] is False  # another revision: the old rows do not count
 
 
+def test_a_table_older_than_keys_holds_no_cell(data, tmp_path):
+    cells = score_cells(ENVIRONMENT, list(data.values()), 1, ["reward"])
+    path = tmp_path / "scores.csv"
+    write_table(path, [{"environment": ENVIRONMENT, "value": 1.0}], ["environment", "value"], {})
+    rows = export_cells(path, cells, SCORE_COLUMNS, score_rows, {}, RunStore(tmp_path / "empty"))
+    assert [row.get("value") for row in rows] == [None]
+
+
 def test_mixed_revisions_are_refused(tmp_path):
     path = tmp_path / "runs.csv"
     write_table(path, [{"score": 1.0, "revision": 1}, {"score": 1.0, "revision": 2}], ["score", "revision"], {"revisions": [2]})  # fmt: skip

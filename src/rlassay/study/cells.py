@@ -87,7 +87,7 @@ def _committed(path: Path) -> dict[str, list[Row]]:
     """Rows of cells that have run, by key."""
     kept: dict[str, list[Row]] = {}
     for row in read_table(path) if path.exists() else []:
-        kept.setdefault(row["key"], []).append(row)
+        kept.setdefault(row.get("key"), []).append(row)  # a table older than keys names no cell
     return {
         key: rows
         for key, rows in kept.items()
