@@ -87,7 +87,8 @@ def _committed(path: Path) -> dict[str, list[Row]]:
     """Rows of cells that have run, by key."""
     kept: dict[str, list[Row]] = {}
     for row in read_table(path) if path.exists() else []:
-        kept.setdefault(row.get("key"), []).append(row)  # a table older than keys names no cell
+        if row.get("key"):  # a table older than keys names no cell
+            kept.setdefault(row["key"], []).append(row)
     return {
         key: rows
         for key, rows in kept.items()
