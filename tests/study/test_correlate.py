@@ -12,6 +12,7 @@ from rlassay.study.correlate import (
     min_max,
     oracle_table,
 )
+from rlassay.study.correlation_tables import correlation_tables
 
 AGENTS = ("bc", "iql")
 ENVIRONMENTS = ("A-v5", "B-v5")
@@ -114,3 +115,16 @@ def test_score_that_a_dataset_lacks_is_left_out():
     runs, scores = tables()
     scores = [s for s in scores if not (s["score_name"] == "good" and s["dataset"] == "d3")]
     assert "good" not in make_points(scores, oracle_table(runs, AGENTS), {}).x
+
+
+def test_environments_with_two_datasets_are_not_pooled(points):
+    few = points.restrict((points.environments != "B-v5") | np.isin(points.datasets, ["d0", "d1"]))
+    scopes = {row["scope"] for row in correlation_rows(few, "all")}
+    assert scopes == {"A-v5"}
+
+
+def test_tables_list_the_best_score_first_with_its_interval(points):
+    text = correlation_tables(correlation_rows(points, "all"))
+    assert "minus return" in text and "Spearman" in text
+    first = next(line for line in text.splitlines() if line.startswith("| bad") or line.startswith("| good"))  # fmt: skip
+    assert "1.00 [1.00, 1.00]" in first

@@ -142,7 +142,7 @@ def test_table1_and_fig2_render_from_raw_results(tmp_path):
     assert "| Hopper-v5 | medium-expert | 50.0 | 7/7 |" in text
     assert "510.431" in text or "510.4" in text  # the paper's Walker2d medium-expert beside ours
     text, _ = study("fig2", results=tmp_path)
-    assert "| bwd.tail | 8 |" in text
+    assert "all (n = 8)" in text and "| bwd.tail | 1.00" in text
     svg = (tmp_path / "fig2" / "figure.svg").read_text()
     assert "Pearson with the oracle" in svg
     rows = read_table(tmp_path / "fig2" / "correlations.csv")

@@ -13,6 +13,9 @@ from rlassay.study.files import Row
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 BASELINES = ("return", "q")
 REPLICATES = 2_000
+POOLED = "pooled, both min-max"  # scores and oracle, within environments
+RAW = "pooled, oracle raw"
+FEWEST = 3  # datasets of an environment that a correlation needs
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def correlation_rows(points: Points, panel: str, seed: int = 0) -> list[Row]:
     rows = []
     for scope, inside, scale in _scopes(points):
         part = points.restrict(inside)
-        if len(part.y) < 3:
+        if len(part.y) < FEWEST:
             continue
         drawn = _Draws(part, scale, seed)
         for kind in KINDS:
@@ -133,10 +136,12 @@ def _columns(prefix: str, found: Estimate) -> Row:
 def _scopes(points: Points):
     for environment in np.unique(points.environments):
         yield str(environment), points.environments == environment, False
-    everything = np.ones(len(points.y), bool)
-    if len(np.unique(points.environments)) > 1:
-        yield "pooled, both min-max", everything, True
-        yield "pooled, oracle raw", everything, False
+    names, counts = np.unique(points.environments, return_counts=True)
+    enough = names[counts >= FEWEST]
+    if len(enough) > 1:  # two datasets scaled to 0 and 1 would agree with any score
+        inside = np.isin(points.environments, enough)
+        yield POOLED, inside, True
+        yield RAW, inside, False
 
 
 class _Draws:

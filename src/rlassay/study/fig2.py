@@ -29,6 +29,7 @@ from rlassay.study.correlate import (
     mean_over_agents,
     oracle_table,
 )
+from rlassay.study.correlation_tables import correlation_tables
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.plan import AGENTS, PANELS
 
@@ -67,8 +68,10 @@ def render(results: Path) -> str:
     if judged:
         write_table(folder / "choice.csv", judged, list(judged[0]), {**about, "chosen": chosen})
     _draw(points, [row for row in rows if row["panel"] in PANELS], folder / "figure.svg")
-    text = _markdown(rows, judged, chosen, points)
-    text += _budget(folder, runs, about)
+    text = (
+        f"{len(points.y)} datasets with a complete oracle. In brackets: 95 % bootstrap intervals.\n"
+    )
+    text += correlation_tables(rows) + _choice(judged, chosen) + _budget(folder, runs, about)
     from rlassay.engine.files import write_atomically
 
     write_atomically(folder / "table.md", text)
@@ -113,23 +116,9 @@ def panel_points(points: Points) -> dict[str, Points]:
     return {name: part for name, part in parts.items() if len(part.y) >= 3}
 
 
-def _markdown(rows: Sequence[Row], judged: Sequence[Row], chosen: str, points: Points) -> str:
-    text = f"{len(points.y)} datasets with a complete oracle.\n"
-    for panel in dict.fromkeys(row["panel"] for row in rows):
-        for scope in ("pooled, both min-max",):
-            part = [
-                r
-                for r in rows
-                if r["panel"] == panel and r["scope"] == scope and r["kind"] == "pearson"
-            ]
-            if part:
-                part.sort(key=lambda row: -(row["value"] if row["value"] is not None else -2))
-                shown = ["score_name", "n", "value", "low", "high", "minus_return_value", "minus_return_low", "minus_return_high"]  # fmt: skip
-                text += f"\n### {panel}: Pearson, {scope}\n\n" + markdown_table(part, shown)
-    if judged:
-        text += f"\n### Choice of the default\n\nChosen on all environments: `{chosen}`.\n\n"
-        text += markdown_table(judged, list(judged[0]))
-    return text
+def _choice(judged: Sequence[Row], chosen: str) -> str:
+    text = f"\n### Choice of the default\n\nChosen on all environments: `{chosen}`. Chosen on the others, judged on the one left out:\n\n"
+    return text + markdown_table(judged, list(judged[0])) if judged else ""
 
 
 def _budget(folder: Path, runs: Sequence[Row], about: Row) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rlassay.engine.files import replacing
 from rlassay.errors import SettingsError
-from rlassay.study.correlate import Points, min_max
+from rlassay.study.correlate import POOLED, Points, min_max
 from rlassay.study.files import Row
 
 PANEL_TITLES = {
@@ -44,7 +44,7 @@ def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6):
 
 def draw_correlations(points: Points, rows: Sequence[Row], path: Path) -> None:
     """A bar a score and panel: pooled Pearson with its interval; last, the oracle against the two plain baselines."""
-    chosen = [r for r in rows if r["scope"].startswith("pooled, both") and r["kind"] == "pearson"]
+    chosen = [r for r in rows if r["scope"] == POOLED and r["kind"] == "pearson"]
     panels = list(dict.fromkeys(row["panel"] for row in chosen))
     with saving(path, len(panels) + 1, width=4.6, height=6.5) as axes:
         for axis, panel in zip(axes, panels, strict=False):

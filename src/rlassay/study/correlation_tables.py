@@ -1,0 +1,83 @@
+"""The correlations of Figure 2 as tables to read: one row a score, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from rlassay.study.correlate import POOLED, RAW
+from rlassay.study.files import Row, markdown_table
+from rlassay.study.plan import PANELS
+
+Pick = Callable[[str], str]  # the text of a column for a score
+
+
+class Correlations:
+    """Rows of `correlations.csv`, found by what they are of."""
+
+    def __init__(self, rows: Sequence[Row]):
+        self._rows = {
+            (row["panel"], row["scope"], row["kind"], row["score_name"]): row for row in rows
+        }
+        self.panels = list(dict.fromkeys(row["panel"] for row in rows))
+        self.environments = sorted({row["scope"] for row in rows} - {POOLED, RAW})
+
+    def scores(self, of_discount: bool) -> list[str]:
+        """Scores of the widest scope there is, best first; those rescored at another discount stand apart."""
+        scope = POOLED if any(key[1] == POOLED for key in self._rows) else self.environments[0]
+        found = {
+            key[3]: row["value"]
+            for key, row in self._rows.items()
+            if key[:3] == ("all", scope, "pearson") and ("@" in key[3]) == of_discount
+        }
+        return sorted(found, key=lambda name: -(found[name] if found[name] is not None else -2))
+
+    def pick(self, panel: str, scope: str, kind: str = "pearson", prefix: str = "") -> Pick:
+        def text(score: str) -> str:
+            row = self._rows.get((panel, scope, kind, score), {})
+            return with_interval(row, prefix)
+
+        return text
+
+    def count(self, panel: str, scope: str) -> int:
+        return max((int(r["n"]) for k, r in self._rows.items() if k[:2] == (panel, scope)), default=0)  # fmt: skip
+
+
+def with_interval(row: Row, prefix: str = "") -> str:
+    """`0.94 [0.78, 1.00]`; empty where there is no value."""
+    value, low, high = (row.get(f"{prefix}{name}") for name in ("value", "low", "high"))
+    if value is None:
+        return ""
+    return f"{value:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
+
+
+def correlation_tables(rows: Sequence[Row]) -> str:
+    """Panels pooled over environments, each environment, other kinds and oracles, other discounts; as Markdown."""
+    found = Correlations(rows)
+    plain, rescored = found.scores(of_discount=False), found.scores(of_discount=True)
+    panels = {
+        f"{panel} (n = {found.count(panel, POOLED)})": found.pick(panel, POOLED)
+        for panel in PANELS
+        if found.count(panel, POOLED)
+    }
+    gains = {f"all, minus {name}": found.pick("all", POOLED, prefix=f"minus_{name}_") for name in ("return", "q")}  # fmt: skip
+    alone = {f"{env} (n = {found.count('all', env)})": found.pick("all", env) for env in found.environments}  # fmt: skip
+    kinds = {kind.capitalize(): found.pick("all", POOLED, kind) for kind in ("spearman", "kendall")}
+    others = {
+        panel: found.pick(panel, POOLED) for panel in found.panels if panel not in PANELS
+    }  # made with another oracle
+    text = ""
+    if panels:
+        text += _section("Pearson with the oracle, scores and oracle min-max scaled within environments", plain, panels | gains)  # fmt: skip
+    text += _section("Pearson within each environment", plain, alone)
+    if panels:
+        raw = {"Pearson, oracle not scaled": found.pick("all", RAW)}
+        text += _section("All datasets: other correlations and oracles", plain, kinds | raw | others)  # fmt: skip
+        text += _section("Value scores at other discounts", rescored, panels | gains)
+    return text
+
+
+def _section(title: str, scores: Sequence[str], columns: Mapping[str, Pick]) -> str:
+    if not scores:
+        return ""
+    rows = [{"score": name} | {head: pick(name) for head, pick in columns.items()} for name in scores]  # fmt: skip
+    return f"\n### {title}\n\n" + markdown_table(rows, ["score", *columns])
