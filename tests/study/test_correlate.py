@@ -126,5 +126,5 @@ def test_environments_with_two_datasets_are_not_pooled(points):
 def test_tables_list_the_best_score_first_with_its_interval(points):
     text = correlation_tables(correlation_rows(points, "all"))
     assert "minus return" in text and "Spearman" in text
-    first = next(line for line in text.splitlines() if line.startswith("| bad") or line.startswith("| good"))  # fmt: skip
+    first = next(line for line in text.splitlines() if line.startswith(("| bad", "| good")))
     assert "1.00 [1.00, 1.00]" in first
