@@ -23,8 +23,8 @@ PANEL_TITLES = {
 
 
 @contextmanager
-def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6):
-    """A row of axes, written as SVG when the block ends."""
+def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6, rows: int = 1):
+    """A row of axes, or a grid of them, written as SVG when the block ends."""
     try:
         import matplotlib
     except ImportError:
@@ -34,8 +34,9 @@ def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, columns, figsize=(width * columns, height), squeeze=False)
-    yield axes[0]
+    size = (width * columns, height * rows)
+    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
+    yield axes[0] if rows == 1 else axes
     figure.tight_layout()
     with replacing(path) as temporary:
         figure.savefig(temporary, format="svg", metadata={"Date": None})
@@ -89,3 +90,31 @@ def draw_lines(
             if ticks is not None:
                 axis.set_xticks(range(len(ticks)), ticks, fontsize=7, rotation=45)
             axis.legend(fontsize=7)
+
+
+def draw_curves(rows: Sequence[Row], path: Path, agents: Sequence[str]) -> None:
+    """Learning curves: a row an environment, a column a dataset, a line an agent (the mean over seeds)."""
+    found: dict[tuple[str, str], dict[str, dict[float, list[float]]]] = {}
+    for row in rows:
+        if row["score"] is not None:
+            lines = found.setdefault((row["environment"], row["dataset"]), {})
+            lines.setdefault(row["agent"], {}).setdefault(row["updates"], []).append(row["score"])
+    environments, datasets = (list(dict.fromkeys(key[i] for key in found)) for i in (0, 1))
+    if not found:
+        return
+    with saving(path, len(datasets), 1.9, 1.8, rows=max(2, len(environments))) as axes:
+        for axis in axes.ravel()[1:]:
+            axis.set_visible(False)
+        for (environment, dataset), lines in found.items():
+            axis = axes[environments.index(environment), datasets.index(dataset)]
+            axis.set_visible(True)
+            for colour, agent in enumerate(agents):
+                points = sorted((x / 1000, np.mean(y)) for x, y in lines.get(agent, {}).items())
+                if points:
+                    axis.plot(*zip(*points, strict=True), f"C{colour}", marker=".", ms=3, lw=1, label=agent)  # fmt: skip
+            axis.set_title(f"{environment} {dataset}", fontsize=6)
+            axis.set_xlabel("updates (thousands)", fontsize=6)
+            axis.set_ylabel("normalised return", fontsize=6)
+            axis.set(ylim=(-10, 125))
+            axis.tick_params(labelsize=6)
+        axes[0, 0].legend(fontsize=5)

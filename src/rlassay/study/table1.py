@@ -125,6 +125,7 @@ def render(results: Path) -> str:
              "bwd.exact", "bwd.tail", "paper_bwd"]  # fmt: skip
     text += "\n### Beside the paper's printed rows\n\n" + markdown_table(beside, paper)
     _write_markdown(folder / "table.md", text)
+    _draw_curves(folder)
     return text
 
 
@@ -150,6 +151,13 @@ def table_rows(scores: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
         row |= {name: float(np.mean(found)) for name, found in cell.items()}
         rows.append(row | printed(*key))
     return rows
+
+
+def _draw_curves(folder: Path) -> None:
+    from rlassay.study.figures import draw_curves
+
+    if (folder / "curves.csv").exists():
+        draw_curves(read_table(folder / "curves.csv"), folder / "curves.svg", AGENTS)
 
 
 def _write_markdown(path: Path, text: str) -> None:
