@@ -9,16 +9,20 @@ and, behind `where`, the rows:
     <!-- table results/bench/agents.csv: agent, speedup where threads=1 -->
     ...
     <!-- end -->
+
+A picture `images/results/X` that a page of docs/ shows is a copy of `results/X`: the site holds nothing outside docs/.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 from rlassay.study.files import markdown_table, read_table
 
 ROOT = Path(__file__).parent.parent
+PICTURE = re.compile(r"\]\((images/results/(?P<source>[^)]+))\)")
 BLOCK = re.compile(r"(<!-- table (?P<what>[^>]+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -46,6 +50,17 @@ def render(what: str) -> str:
     return markdown_table(shown, names)
 
 
+def stale_pictures() -> dict[Path, Path]:
+    """Copies that are missing or differ, with what they are copies of."""
+    found = {}
+    for page in pages():
+        for link in PICTURE.finditer(page.read_text()):
+            copy, source = page.parent / link[1], ROOT / "results" / link["source"]
+            if not copy.exists() or copy.read_bytes() != source.read_bytes():
+                found[copy] = source
+    return found
+
+
 def is_whole(value: object) -> bool:
     return isinstance(value, float) and value.is_integer()
 
@@ -66,6 +81,10 @@ def main() -> None:
         if (new := filled(text)) != text:
             page.write_text(new)
             print(f"filled {page.relative_to(ROOT)}")
+    for copy, source in stale_pictures().items():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, copy)
+        print(f"copied {source.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

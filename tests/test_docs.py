@@ -81,6 +81,7 @@ def test_tables_are_current():
 
     stale = [str(page) for page in fill_docs.pages() if fill_docs.filled(page.read_text()) != page.read_text()]  # fmt: skip
     assert stale == [], "run python scripts/fill_docs.py"
+    assert fill_docs.stale_pictures() == {}, "run python scripts/fill_docs.py"
 
 
 def test_a_stale_table_is_seen():
