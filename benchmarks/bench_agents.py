@@ -21,7 +21,6 @@ from pathlib import Path
 AGENTS = ("bc", "awac", "td3bc", "iql", "cql")
 OBSERVATIONS, ACTIONS, ROWS, BATCH, WIDTH, DEPTH = 17, 6, 100_000, 256, 256, 2
 COUNTS = {"cql": 60}  # timed updates a round; 400 for the others
-D3RLPY = "2.8.1"
 TARGET = Path(__file__).parents[1] / "results" / "bench" / "agents.csv"
 
 
@@ -218,9 +217,9 @@ def measure(python: Path | str, side: str, agent: str, threads: int) -> dict[str
 
 def compare(agents: list[str], threads: list[int], rounds: int) -> list[dict[str, object]]:
     """A row for every agent and thread count."""
-    from peers import peer_python
+    from peers import D3RLPY, peer_python
 
-    python, rows = peer_python("d3rlpy", f"d3rlpy=={D3RLPY}"), []
+    python, rows = peer_python("d3rlpy", D3RLPY), []
     for count in threads:
         for agent in agents:
             pairs = [
@@ -236,6 +235,8 @@ def compare(agents: list[str], threads: list[int], rounds: int) -> list[dict[str
 
 
 def row(agent: str, threads: int, ours: list[dict], theirs: list[dict]) -> dict[str, object]:
+    from peers import D3RLPY
+
     best, other = min(o["ms"] for o in ours), min(t["ms"] for t in theirs)
     floor = 1000 * ours[0]["gflop"] / max(o["gflop_per_s"] for o in ours)
     return {
@@ -250,7 +251,7 @@ def row(agent: str, threads: int, ours: list[dict], theirs: list[dict]) -> dict[
         "compile_s": round(min(o["first_s"] for o in ours), 1),
         "floor_ms": round(floor, 3),
         "floor_share": round(floor / best, 2),
-        "d3rlpy": D3RLPY,
+        "d3rlpy": D3RLPY.partition("==")[2],
         "load": round(os.getloadavg()[0], 1),
         "machine": platform.machine(),
     }

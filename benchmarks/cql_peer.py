@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,6 @@ TARGET = ROOT / "results" / "agents" / "cql_peer.csv"
 ENVIRONMENT, DATASET, EPISODES = "Hopper-v5", "expert", 5
 WIDTH, DEPTH, BATCH, SAMPLES = 128, 2, 128, 4
 CRITIC_RATE, ACTOR_RATE, TARGET_RATE, WEIGHT = 3e-4, 1e-4, 0.005, 5.0
-PEER = ("d3rlpy==2.8.1", "mujoco", "imageio")
 Row = dict[str, object]
 
 
@@ -101,7 +101,7 @@ def main() -> None:
         return
     import tempfile
 
-    from peers import one_thread, peer_python
+    from peers import D3RLPY, one_thread, peer_python
 
     from rlassay import runtime
     from rlassay.study.data import study_data
@@ -110,7 +110,8 @@ def main() -> None:
 
     runtime.use_threads(1)
     path = study_data(ENVIRONMENT, (DATASET,), LITE, ROOT / "zoo")[DATASET].path
-    command = [str(peer_python("d3rlpy-sim", *PEER)), __file__, "--theirs", str(path), "--updates", str(options.updates)]  # fmt: skip
+    python = peer_python("d3rlpy-sim", D3RLPY, "mujoco", "imageio")
+    command = [str(python), __file__, "--theirs", str(path), "--updates", str(options.updates)]
     with tempfile.TemporaryDirectory() as folder:
         peer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=one_thread())
         ours = train_ours(path, options.updates, Path(folder) / "run")
@@ -120,8 +121,8 @@ def main() -> None:
     sides = {"rlassay": ours, "d3rlpy": json.loads(printed.strip().splitlines()[-1])}
     rows = [{"side": side, **row} for side, found in sides.items() for row in found]
     about = {
-        "command": "python benchmarks/cql_peer.py", "dataset": f"{ENVIRONMENT} {DATASET}",
-        "d3rlpy": PEER[0], "seed": 0, "episodes": EPISODES,
+        "command": shlex.join(["python", "benchmarks/cql_peer.py", *sys.argv[1:]]), "dataset": f"{ENVIRONMENT} {DATASET}",
+        "d3rlpy": D3RLPY, "seed": 0, "episodes": EPISODES,
     }  # fmt: skip
     write_table(TARGET, rows, list(rows[0]), about)
     for row in rows:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 TORCH = "torch==2.13.0"  # the CPU build; installed first, so that a peer's own range is already met
+D3RLPY = "d3rlpy==2.8.1"
 HOME = Path(os.environ.get("RLASSAY_BENCH", "~/.cache/rlassay-bench")).expanduser()
 
 

@@ -1,5 +1,7 @@
 """The curation study: arms hold what they say, runs are told apart, the summary adds up, AUC is right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,9 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
     assert by_arm["return"]["data_return"] > by_arm["full"]["data_return"]
     assert all(row["updates"] == 20 and np.isfinite(row["return"]) for row in rows)
     assert [row["arm"] for row in read_table(tmp_path / "summary.csv")] == list(grid.arms)
+    fewer = replace(grid, arms=("full",))
+    curation.run_grids([fewer], settings, tmp_path, {}, engine=engine, store=store, report=print)
+    assert {row["arm"] for row in read_table(table)} == set(grid.arms)  # the other arms stay
     done = engine.done
     assert run(store) == rows and engine.done == done
     assert (

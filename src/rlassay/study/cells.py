@@ -67,11 +67,15 @@ def export_cells(
     to_rows: ToRows,
     about: Mapping[str, Any],
     store: RunStore | None = None,
+    beside: Sequence[Row] = (),
 ) -> list[Row]:
-    """Write the table of all cells: from the store, else from the rows already in the file, else an empty cell."""
+    """Write the table of all cells: from the store, else from the rows already in the file, else an empty cell.
+
+    `beside` are rows of other grids that share the table.
+    """
     store = store or RunStore()
     kept = _committed(path)
-    rows, missing = [], []
+    rows, missing = [*beside], []
     for cell in cells:
         found = _rows_of(cell, store, kept, to_rows)
         if found is None:

@@ -19,7 +19,7 @@ from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.stats import mean_interval
 from rlassay.study.cells import Cell, Report, export_cells, run_cells
-from rlassay.study.files import Row, write_table
+from rlassay.study.files import Row, read_table, write_table
 from rlassay.study.training import training_rows
 
 PREPARE_REVISION = 2  # raised whenever an arm chooses other rows
@@ -218,16 +218,24 @@ def run_grids(
     if failures:
         return failures
     cells = [
-        cell for grid in grids for cell in training_cells(grid, arms[grid.dataset, grid.environment], settings)
+        cell for grid in grids for cell in training_cells(grid, arms[grid.environment, grid.dataset], settings)
     ]  # fmt: skip
 
+    table = folder / "runs.csv"
+    asked = {_place(cell.columns) for cell in cells}
+    earlier = read_table(table) if table.exists() else []
+    beside = [row for row in earlier if _place(row) not in asked]  # other mixtures and arms stay
+
     def export() -> None:
-        rows = export_cells(folder / "runs.csv", cells, COLUMNS, training_rows, about, store)
+        rows = export_cells(table, cells, COLUMNS, training_rows, about, store, beside)
         write_table(folder / "summary.csv", summarise(rows), SUMMARY, about)
 
-    return run_cells(
-        cells, table=folder / "runs.csv", export=export, engine=engine, store=store, report=report
-    )
+    return run_cells(cells, table=table, export=export, engine=engine, store=store, report=report)
+
+
+def _place(row: Mapping[str, Any]) -> tuple:
+    """What tells the runs of a table apart."""
+    return (*(row[name] for name in ("environment", "dataset", "arm", "agent")), int(row["seed"]))
 
 
 def _prepared(
@@ -239,7 +247,7 @@ def _prepared(
         if not outcome.cached:
             report(f"{outcome.task.label}: {outcome.failure or 'done'}")
 
-    tasks = {(grid.dataset, grid.environment): prepare_tasks(grid) for grid in grids}
+    tasks = {(grid.environment, grid.dataset): prepare_tasks(grid) for grid in grids}
     every = [task for each in tasks.values() for task in each]
     found = {o.task.key: o for o in engine.run(every, store, on_outcome)}
     failures = [f"{o.task.label}: {o.failure}" for o in found.values() if o.failure]
