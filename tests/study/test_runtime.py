@@ -46,3 +46,4 @@ def test_without_an_oracle_the_cell_is_empty(tmp_path):
     write_table(folder / "times.csv", [{"what": "score", "seconds": 1.0}], ["what", "seconds"], {})
     assert "pearson_with_oracle" in render(tmp_path)
     assert {row["pearson_with_oracle"] for row in read_table(folder / "agreement.csv")} == {None}
+    assert "Pearson over the datasets" in (folder / "figure.svg").read_text()

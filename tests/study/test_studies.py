@@ -203,6 +203,22 @@ def test_table2_pairs_by_seed():
     assert (single["difference"], single["low"]) == (1.0, None)
 
 
+def test_table2_draws_scores_and_paired_gains(tmp_path):
+    rows = [
+        {"environment": "Hopper-v5", "dataset": dataset, "agent": "iql", "variant": variant, "seed": seed,
+         "updates": 10, "score": 10.0 * seed + gain, "revision": 1, "key": "k"}
+        for dataset in table2.LEVELS[:2]
+        for variant, gain in (("iql", 0.0), ("bwd", 2.0))
+        for seed in range(3)
+    ]  # fmt: skip
+    about = {"complete": False, "revisions": [1]}
+    write_table(tmp_path / "table2" / "runs.csv", rows, list(rows[0]), about)
+    text, _ = study("table2", results=tmp_path)
+    assert "| Hopper-v5 | level-50k | bwd | 3 | 12.0 | 2.000 |" in text
+    svg = (tmp_path / "table2" / "figure.svg").read_text()
+    assert "gain over iql" in svg and "normalised return" in svg
+
+
 def test_printed_rows_are_the_papers():
     assert len(TABLE_1) == 15
     assert printed("Walker2d-v5", "medium-expert")["paper_bwd"] == 510.431

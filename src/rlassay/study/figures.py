@@ -79,17 +79,64 @@ def _scatter(axis: Any, points: Points) -> None:
 
 def draw_lines(
     series: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], path: Path, *, xlabel: str, ylabel: str,
-    ticks: Sequence[str] | None = None,
+    ticks: Sequence[str] | None = None, log: bool = False,
 ) -> None:  # fmt: skip
-    """One panel a key of `series`, one line a label."""
+    """One panel a key of `series`, one line a label; `log` is for the horizontal axis."""
     with saving(path, max(1, len(series))) as axes:
         for axis, (title, lines) in zip(axes, series.items(), strict=False):
             for label, points in lines.items():
                 axis.plot(*zip(*points, strict=True), marker="o", ms=3, lw=1, label=label)
-            axis.set(title=title, xlabel=xlabel, ylabel=ylabel)
+            axis.set(title=title, xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
             if ticks is not None:
                 axis.set_xticks(range(len(ticks)), ticks, fontsize=7, rotation=45)
             axis.legend(fontsize=7)
+
+
+def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain: str) -> None:
+    """Two panels an environment: the mean score of every variant, and its paired difference to `plain` with the interval."""
+    environments = list(dict.fromkeys(row["environment"] for row in rows))
+    variants = list(dict.fromkeys(row["variant"] for row in rows))
+    with saving(path, 2 * max(1, len(environments)), width=4.6) as axes:
+        for k, environment in enumerate(environments):
+            scores, gains = axes[2 * k], axes[2 * k + 1]
+            for colour, variant in enumerate(variants):
+                mine = {
+                    row["dataset"]: row
+                    for row in rows
+                    if (row["environment"], row["variant"]) == (environment, variant)
+                }
+                _score_line(scores, mine, datasets, f"C{colour}", variant)
+                if variant != plain:
+                    _gain_bars(gains, mine, datasets, f"C{colour}", 0.12 * (colour - 2), variant)
+            gains.axhline(0, color="black", lw=0.6)
+            scores.set(title=environment, ylabel="normalised return (0 to 100)")
+            gains.set(title=f"{environment}: gain over {plain}, 95 % interval", ylabel="difference in normalised return")  # fmt: skip
+            for axis in (scores, gains):
+                axis.set_xticks(range(len(datasets)), datasets, fontsize=7)
+                axis.set_xlabel("data")
+                axis.legend(fontsize=7)
+
+
+def _score_line(
+    axis: Any, rows: Mapping[str, Row], datasets: Sequence[str], colour: str, label: str
+) -> None:
+    known = [(x, rows[name]["score"]) for x, name in enumerate(datasets) if _has(rows, name, "score")]  # fmt: skip
+    if known:
+        axis.plot(*zip(*known, strict=True), colour, marker="o", ms=3, lw=1, label=label)
+
+
+def _gain_bars(
+    axis: Any, rows: Mapping[str, Row], datasets: Sequence[str], colour: str, shift: float, label: str
+) -> None:  # fmt: skip
+    known = [(x, rows[name]) for x, name in enumerate(datasets) if _has(rows, name, "low")]
+    if known:
+        x, mean = [x + shift for x, _ in known], np.array([row["difference"] for _, row in known])
+        low, high = (np.array([row[end] for _, row in known]) for end in ("low", "high"))
+        axis.errorbar(x, mean, yerr=[mean - low, high - mean], fmt="o", color=colour, ms=3, capsize=2, label=label)  # fmt: skip
+
+
+def _has(rows: Mapping[str, Row], dataset: str, column: str) -> bool:
+    return dataset in rows and rows[dataset].get(column) is not None
 
 
 def draw_curves(rows: Sequence[Row], path: Path, agents: Sequence[str]) -> None:

@@ -30,6 +30,7 @@ TIME_COLUMNS = (
 )
 GROWTH_SCORES = ("q", "bwd.exact")
 GROWTH_COLUMNS = ("environment", "dataset", "transitions", "critic_steps", "score_name", "value", "seconds")  # fmt: skip
+OTHERS = {"full": "the full score", "oracle": "the oracle"}  # a cut-down score beside these
 AGREEMENT_COLUMNS = (
     "transitions", "critic_steps", "score_name", "pearson_with_full", "pearson_with_oracle", "seconds",
 )  # fmt: skip
@@ -166,7 +167,7 @@ def _first_rows(data: Any, transitions: int) -> Any:
 
 
 def render(results: Path) -> str:
-    """The measured times as Markdown."""
+    """The measured times and what smaller scores are worth, as Markdown, CSV and figure."""
     folder = results / "runtime"
     text = markdown_table(read_table(folder / "times.csv"), TIME_COLUMNS)
     runs = results / "table1" / "runs.csv"
@@ -178,10 +179,36 @@ def render(results: Path) -> str:
     }
     write_table(folder / "agreement.csv", agreement, AGREEMENT_COLUMNS, about)
     text += "\n### How little is enough\n\n" + markdown_table(agreement, AGREEMENT_COLUMNS)
+    _draw(agreement, folder / "figure.svg")
     from rlassay.engine.files import write_atomically
 
     write_atomically(folder / "table.md", text)
     return text
+
+
+def _draw(agreement: Sequence[Row], path: Path) -> None:
+    """Correlations by the transitions used with a full critic, and by critic steps on all transitions."""
+    from rlassay.study.figures import draw_lines
+
+    panels = {
+        f"transitions ({FULL[1]:,} critic steps)": ("transitions", "critic_steps", FULL[1]),
+        f"critic steps ({FULL[0]:,} transitions)": ("critic_steps", "transitions", FULL[0]),
+    }
+    series: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for title, (varied, fixed, value) in panels.items():
+        lines = series.setdefault(title, {})
+        for row in agreement:
+            for other in OTHERS:
+                if row[fixed] == value and row[f"pearson_with_{other}"] is not None:
+                    line = lines.setdefault(f"{row['score_name']} with {OTHERS[other]}", [])
+                    line.append((row[varied], row[f"pearson_with_{other}"]))
+    draw_lines(
+        series,
+        path,
+        xlabel="number used (logarithmic)",
+        ylabel="Pearson over the datasets",
+        log=True,
+    )
 
 
 def complete(results: Path) -> bool:

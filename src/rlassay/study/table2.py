@@ -83,14 +83,6 @@ def _difference(gains: Sequence[float]) -> Row:
 
 
 def _draw(rows: Sequence[Row], path: Path) -> None:
-    from rlassay.study.figures import draw_lines
+    from rlassay.study.figures import draw_paired
 
-    series: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for row in rows:
-        if row["score"] is not None and row["variant"] in VARIANTS:
-            lines = series.setdefault(row["environment"], {})
-            place = float(LEVELS.index(row["dataset"]))
-            lines.setdefault(row["variant"], []).append((place, row["score"]))
-    draw_lines(
-        series, path, xlabel="level of the data", ylabel="normalised return (0 to 100)", ticks=LEVELS
-    )  # fmt: skip
+    draw_paired([row for row in rows if row["variant"] in VARIANTS], path, LEVELS, PLAIN)
