@@ -10,7 +10,7 @@ from rlassay.study.budget import (
     pattern_rows,
     settled_oracle,
 )
-from rlassay.study.fig2 import LEARNING_PANEL, SETTLED_PANEL, other_oracles
+from rlassay.study.fig2 import LEARNING_PANEL, PATTERN_PANEL, SETTLED_PANEL, other_oracles
 from rlassay.study.plan import AGENTS as ALL_AGENTS
 
 AGENTS = ("bc", "iql", "td3bc")
@@ -92,3 +92,19 @@ def test_oracle_is_shown_again_without_agents_that_do_not_learn():
     assert set(other_oracles([*runs, expert_run("Hopper-v5", "cql", 60.0)])) == {SETTLED_PANEL}
     found = other_oracles([*runs, expert_run("Hopper-v5", "cql", -1.0)])
     assert found[LEARNING_PANEL] == {("Hopper-v5", "expert"): pytest.approx(90.0)}
+
+
+def test_a_mixture_on_which_cloning_wins_is_also_left_out():
+    runs = [
+        {**expert_run(environment, agent, 50.0), "dataset": dataset}
+        for environment in ("Hopper-v5", "HalfCheetah-v5")
+        for dataset in ("medium-expert", "expert")
+        for agent in ALL_AGENTS
+    ]
+    for run in runs:
+        if run["dataset"] == "medium-expert" and run["agent"] == "bc":
+            run["score"] = 40.0 if run["environment"] == "Hopper-v5" else 60.0
+    kept = other_oracles(runs)[PATTERN_PANEL]
+    assert ("Hopper-v5", "medium-expert") in kept
+    assert ("HalfCheetah-v5", "medium-expert") not in kept
+    assert len(kept) == 3

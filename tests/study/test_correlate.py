@@ -5,6 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from rlassay.study.correlate import (
+    POOLED,
     choose,
     correlation_rows,
     leave_one_out,
@@ -13,6 +14,7 @@ from rlassay.study.correlate import (
     oracle_table,
 )
 from rlassay.study.correlation_tables import correlation_tables
+from rlassay.study.paper import printed_points
 
 AGENTS = ("bc", "iql")
 ENVIRONMENTS = ("A-v5", "B-v5")
@@ -128,3 +130,13 @@ def test_tables_list_the_best_score_first_with_its_interval(points):
     assert "minus return" in text and "Spearman" in text
     first = next(line for line in text.splitlines() if line.startswith(("| bad", "| good")))
     assert "1.00 [1.00, 1.00]" in first
+
+
+def test_printed_rows_correlate_as_the_facts_say():
+    rows = correlation_rows(printed_points(), "paper")
+    found = {(r["scope"], r["score_name"]): r for r in rows if r["kind"] == "pearson"}
+    assert found["HalfCheetah", "bwd"]["value"] == pytest.approx(0.991, abs=5e-4)
+    assert found["Hopper", "q"]["value"] == pytest.approx(0.891, abs=5e-4)
+    assert found["Walker2d", "pd"]["value"] == pytest.approx(0.527, abs=5e-4)  # lower is better
+    assert found[POOLED, "bwd"]["value"] == pytest.approx(0.980, abs=5e-4)
+    assert found[POOLED, "bwd"]["minus_q_low"] > 0

@@ -24,10 +24,11 @@ class Correlations:
     def scores(self, of_discount: bool) -> list[str]:
         """Scores of the widest scope there is, best first; those rescored at another discount stand apart."""
         scope = POOLED if any(key[1] == POOLED for key in self._rows) else self.environments[0]
+        whole = "all" if "all" in self.panels else self.panels[0]
         found = {
             key[3]: row["value"]
             for key, row in self._rows.items()
-            if key[:3] == ("all", scope, "pearson") and ("@" in key[3]) == of_discount
+            if key[1:3] == (scope, "pearson") and key[0] == whole and ("@" in key[3]) == of_discount
         }
         return sorted(found, key=lambda name: -(found[name] if found[name] is not None else -2))
 
@@ -74,6 +75,17 @@ def correlation_tables(rows: Sequence[Row]) -> str:
         text += _section("All datasets: other correlations and oracles", plain, kinds | raw | others)  # fmt: skip
         text += _section("Value scores at other discounts", rescored, panels | gains)
     return text
+
+
+def printed_table(rows: Sequence[Row]) -> str:
+    """The paper's own table by the same method, as Markdown."""
+    found = Correlations(rows)
+    columns = {f"{env} (n = {found.count(found.panels[0], env)})": found.pick(found.panels[0], env) for env in found.environments}  # fmt: skip
+    columns |= {
+        f"pooled (n = {found.count(found.panels[0], POOLED)})": found.pick(found.panels[0], POOLED),
+        "pooled, minus q": found.pick(found.panels[0], POOLED, prefix="minus_q_"),
+    }
+    return _section("The paper's printed rows, by the same method", found.scores(of_discount=False), columns)  # fmt: skip
 
 
 def _section(title: str, scores: Sequence[str], columns: Mapping[str, Pick]) -> str:

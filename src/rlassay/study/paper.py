@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from rlassay.study.correlate import Points
+
 COLUMNS = ("oracle", "advantage", "pd", "q", "reward", "bwd")
 TABLE_1 = {
     ("HalfCheetah", "random"): (15.26, 0.019, -0.125, -52.205, -0.286, 0.006),
@@ -26,3 +30,12 @@ def printed(environment: str, dataset: str) -> dict[str, float]:
     """The paper's row for a split of an environment; empty where it has none."""
     row = TABLE_1.get((environment.partition("-")[0], dataset))
     return {} if row is None else dict(zip((f"paper_{name}" for name in COLUMNS), row, strict=True))
+
+
+def printed_points() -> Points:
+    """The printed rows as points of a correlation; the paper gives no seeds."""
+    environments, datasets = (np.array([key[i] for key in TABLE_1]) for i in (0, 1))
+    columns = dict(zip(COLUMNS, np.array(list(TABLE_1.values())).T, strict=True))
+    oracle = columns.pop("oracle")
+    scores = {name: values[:, None] for name, values in columns.items()}
+    return Points(environments, datasets, oracle, scores, {name: -1 if name == "pd" else 1 for name in scores})  # fmt: skip
