@@ -9,7 +9,7 @@ from probes import dataset, duplicated, permuted, walks, with_columns
 from rlassay.assay import assess
 from rlassay.scores import SCORES
 
-COUNTED = ("reward", "return", "return_top10", "tq", "eri", "rpsv", "saco")
+COUNTED = ("reward", "return", "return_by_step", "return_top10", "tq", "eri", "rpsv", "saco")
 LEARNED = tuple(name for name in SCORES if name not in COUNTED)
 BEHAVIOUR = ("saco", "eas", "bc_error", "knn_entropy")  # rewards do not enter
 DATA = walks(episodes=60, length=30, level=0.1)
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_bits(card, other, name):
 
 @pytest.mark.parametrize(
     ("name", "power"),
-    [("reward", 1), ("return", 1), ("return_top10", 1), ("extractable", 1), ("rpsv", 2), ("eri", 0), ("q", 1), ("pd", 1), ("advantage", 1)]
+    [("reward", 1), ("return", 1), ("return_by_step", 1), ("return_top10", 1), ("extractable", 1), ("rpsv", 2), ("eri", 0), ("q", 1), ("pd", 1), ("advantage", 1)]
     + [(name, 0) for name in BEHAVIOUR],
 )  # fmt: skip
 def test_scaled_rewards_scale_the_value(card, other, name, power):
@@ -102,6 +102,7 @@ def test_shifted_rewards_shift_values_by_the_perpetuity(card, other, name):
     expected = {
         "reward": SHIFT,
         "return": 30 * SHIFT,
+        "return_by_step": 30 * SHIFT,
         "return_top10": 30 * SHIFT,
         "tq": 0.3 * SHIFT,
         "extractable": 30 * SHIFT,
@@ -139,6 +140,6 @@ def test_directions_agree_with_better_data():
                 terminals=np.arange(3_000) % 10 == 9,
             )
         )
-    for name in ("reward", "return", "return_top10", "tq", "q", "pd"):
+    for name in ("reward", "return", "return_by_step", "return_top10", "tq", "q", "pd"):
         sign = 1 if SCORES[name].direction == "higher" else -1
         assert sign * (made["good"][name].value - made["bad"][name].value) > 0, name

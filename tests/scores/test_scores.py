@@ -23,6 +23,7 @@ def value(name, **columns):
     [
         ("reward", {"rewards": [1.0, 2.0, 6.0]}, 3.0),
         ("return", {"episode_returns": RETURNS}, 15.0),
+        ("return_by_step", {"episode_returns": [10.0, 40.0], "episode_lengths": [10, 20]}, 30.0),
         ("return_top10", {"episode_returns": np.arange(20.0)}, 18.5),
         ("tq", {"episode_returns": RETURNS, "reference": (5.0, 25.0)}, 0.5),
         ("eri", {"episode_returns": RETURNS}, 1.0),

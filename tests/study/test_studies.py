@@ -8,6 +8,7 @@ import pytest
 
 from rlassay.collect.runs import run_actors, train_run
 from rlassay.collect.settings import TD3Settings
+from rlassay.collect.sources import ZooActors
 from rlassay.collect.zoo import add_to_zoo
 from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError, SettingsError
@@ -25,6 +26,7 @@ ENVIRONMENT = "Pendulum-v1"
 TINY = plan.Profile("lite", transitions=1_200, score_seeds=1, oracle_seeds=1)
 QUICK = {"updates": 40, "width": 8, "batch_size": 16, "eval_every": 20, "eval_episodes": 1}
 LEVELS = (0, 400, 800)
+ZOO = Path(__file__).parents[2] / "zoo"
 
 
 @pytest.fixture(scope="module")
@@ -215,6 +217,33 @@ def test_table2_draws_scores_and_paired_gains(tmp_path):
     assert "| Hopper-v5 | level-50k | bwd | 3 | 12.0 | 2.000 |" in text
     svg = (tmp_path / "table2" / "figure.svg").read_text()
     assert "gain over iql" in svg and "normalised return" in svg
+
+
+def test_confirm_judges_by_paired_intervals(tmp_path):
+    """`return_by_step` is the oracle; `q` follows it, `return` runs against it."""
+    runs, scores = [], []
+    for environment in ("Hopper-v5", "Walker2d-v5"):
+        for index, dataset in enumerate(plan.FRESH_MIXTURES):
+            for agent in plan.AGENTS:
+                runs.append({"environment": environment, "dataset": dataset, "agent": agent, "seed": 0, "updates": 10, "score": 25.0 * index, "revision": 1, "key": "k"})  # fmt: skip
+            for name, value in (("return", -1.0 * index), ("return_by_step", index), ("q", index), ("bwd.exact", index % 2)):  # fmt: skip
+                scores.append({"environment": environment, "dataset": dataset, "score_name": name, "seed": 0, "discount": 0.99, "value": float(value), "key": "k"})  # fmt: skip
+    about = {"complete": True, "revisions": [1]}
+    write_table(tmp_path / "confirm" / "runs.csv", runs, [*COLUMNS, "key"], about)
+    write_table(tmp_path / "confirm" / "scores.csv", scores, [*SCORE_COLUMNS, "key"], about)
+    text, missing = study("confirm", results=tmp_path)
+    assert missing == []
+    assert "`return_by_step` better than `return`: yes" in text
+    assert "`q` better than `return_by_step`: not shown" in text
+    assert "| return_by_step | 1.00" in text
+    assert "fresh mixtures" in (tmp_path / "confirm" / "figure.svg").read_text()
+
+
+def test_fresh_mixtures_share_no_policy_set_with_the_first():
+    actors = ZooActors.open(ZOO, "Hopper-v5")
+    first, fresh = plan.study_recipes(actors), plan.fresh_recipes(actors)
+    assert tuple(fresh) == plan.FRESH_MIXTURES
+    assert not {recipe.parts for recipe in fresh.values()} & {recipe.parts for recipe in first.values()}  # fmt: skip
 
 
 def test_printed_rows_are_the_papers():

@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 def study_command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="table1, fig1, fig2, table2 or runtime.")
+        str, typer.Argument(metavar="NAME", help="table1, fig1, fig2, table2, runtime or confirm.")
     ],
     profile: Annotated[
         str, typer.Option("--profile", help="Budget of what is run: lite or paper.")

@@ -15,6 +15,9 @@ class Meaning:
 
 MEANINGS: dict[str, Meaning] = {
     "return": Meaning("Mean return", "Sum of rewards of an episode, averaged over episodes."),
+    "return_by_step": Meaning(
+        "Mean return by step", "Mean return with every episode counted by its length, as an agent that samples transitions meets it."
+    ),
     "return_top10": Meaning(
         "Best tenth", "Mean return of the best tenth of the episodes: what the data can show."
     ),

@@ -6,7 +6,7 @@ import functools
 
 import numpy as np
 
-from rlassay.scores.registry import SCORES, ScoreSpec
+from rlassay.scores.registry import SCORES, Measured, ScoreSpec
 from rlassay.stats import top_mean, weighted_mean
 
 
@@ -18,6 +18,17 @@ def reward(rewards):
 def episode_return(episode_returns):
     """Mean of G over all episodes."""
     return episode_returns
+
+
+def return_by_step(episode_returns, episode_lengths):
+    """Mean over transitions of the return of their episode: what an agent meets that samples transitions."""
+    statistic = functools.partial(mean_by_length, lengths=np.asarray(episode_lengths, np.float64))
+    return Measured(np.asarray(episode_returns, np.float64), statistic)
+
+
+def mean_by_length(values: np.ndarray, weights: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Mean in which every episode counts with its weight times its length."""
+    return weighted_mean(values, weights * lengths)
 
 
 def trajectory_quality(episode_returns, reference):
@@ -55,6 +66,15 @@ SCORES |= {
     ),
     "return": _returns(
         "higher", "return", description="mean return of an episode", relative="return"
+    ),
+    "return_by_step": ScoreSpec(
+        return_by_step,
+        "higher",
+        "return",
+        ("episode_returns", "episode_lengths"),
+        "mean return of the episode a transition belongs to: long episodes count more",
+        per="episode",
+        relative="return",
     ),
     "return_top10": _returns(
         "higher",

@@ -99,7 +99,9 @@ def min_max(values: np.ndarray, environments: np.ndarray) -> np.ndarray:
     return scaled
 
 
-def correlation_rows(points: Points, panel: str, seed: int = 0) -> list[Row]:
+def correlation_rows(
+    points: Points, panel: str, seed: int = 0, baselines: Sequence[str] = BASELINES
+) -> list[Row]:
     """One row per score, correlation and scope: each environment, pooled min-max, pooled against the raw oracle."""
     rows = []
     for scope, inside, scale in _scopes(points):
@@ -118,7 +120,7 @@ def correlation_rows(points: Points, panel: str, seed: int = 0) -> list[Row]:
                     "n": len(part.y),
                 }
                 row |= _columns("", estimate(found, replicates, len(part.y)))
-                for baseline in BASELINES:
+                for baseline in baselines:
                     if baseline in values:
                         base, base_replicates = values[baseline]
                         gain = estimate(found - base, replicates - base_replicates, len(part.y))

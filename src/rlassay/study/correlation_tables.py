@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rlassay.study.correlate import POOLED, RAW
+from rlassay.study.correlate import BASELINES, POOLED, RAW
 from rlassay.study.files import Row, markdown_table
 from rlassay.study.plan import PANELS
 
@@ -60,7 +60,12 @@ def correlation_tables(rows: Sequence[Row]) -> str:
         for panel in PANELS
         if found.count(panel, POOLED)
     }
-    gains = {f"all, minus {name}": found.pick("all", POOLED, prefix=f"minus_{name}_") for name in ("return", "q")}  # fmt: skip
+    gains = {
+        f"{panel}, minus {name}": found.pick(panel, POOLED, prefix=f"minus_{name}_")
+        for panel in ("mixtures", "all")  # the claim rests on the mixtures
+        if found.count(panel, POOLED)
+        for name in BASELINES
+    }
     alone = {f"{env} (n = {found.count('all', env)})": found.pick("all", env) for env in found.environments}  # fmt: skip
     kinds = {kind.capitalize(): found.pick("all", POOLED, kind) for kind in ("spearman", "kendall")}
     others = {

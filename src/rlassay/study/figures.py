@@ -19,6 +19,7 @@ PANEL_TITLES = {
     "splits": "(b) D4RL's splits",
     "mixtures": "(c) mixtures of policies",
     "all": "all datasets",
+    "fresh": "fresh mixtures",
 }
 
 

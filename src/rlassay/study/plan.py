@@ -20,6 +20,8 @@ ORACLE_DATASETS = (
     "random", "medium-expert", "seed-mix", "level-1000k", "medium-replay", "level-200k", "run-mix", "level-50k",
     "expert", "medium",
 )  # fmt: skip
+RUN_MIX_STEPS = (50_000, 200_000, 600_000, max(PAPER_LEVELS))
+FRESH_MIXTURES = ("fresh-replay", "fresh-expert-mix", "fresh-run-mix", "fresh-seed-mix")
 PANELS: Mapping[str, tuple[str, ...]] = {
     "levels": (*LEVELS, "random"),  # the split `random` is level 0
     "splits": SPLITS,
@@ -50,7 +52,7 @@ def study_recipes(actors: Actors) -> dict[str, Recipe]:
     mixtures = [
         Recipe(
             "run-mix",
-            tuple(Part(first, step) for step in (50_000, 200_000, 600_000, last)),
+            tuple(Part(first, step) for step in RUN_MIX_STEPS),
             "four checkpoints of one run in equal shares",
         ),
         Recipe(
@@ -65,3 +67,17 @@ def study_recipes(actors: Actors) -> dict[str, Recipe]:
         *mixtures,
     ]
     return {recipe.name: recipe for recipe in recipes}
+
+
+def fresh_recipes(actors: Actors) -> dict[str, Recipe]:
+    """The mixtures once more from the other training run: what is proposed after the first results is tested on these."""
+    first, second = actors.seeds()[:2]
+    last = max(PAPER_LEVELS)
+    of_run = {recipe.name: recipe for recipe in mix_recipes(actors, second)}
+    parts = {
+        "fresh-replay": of_run["medium-replay"].parts,
+        "fresh-expert-mix": of_run["medium-expert"].parts,
+        "fresh-run-mix": tuple(Part(second, step) for step in RUN_MIX_STEPS),
+        "fresh-seed-mix": (Part(second, last), Part(first, 200_000)),
+    }
+    return {name: Recipe(name, parts[name], "a mixture of the second run") for name in FRESH_MIXTURES}  # fmt: skip
