@@ -14,6 +14,7 @@ from rlassay.errors import SettingsError
 from rlassay.study.correlate import POOLED, Points, min_max
 from rlassay.study.files import Row
 
+TRANSPORT, OTHER = "#b45309", "#1f5f8b"  # colours of bars
 PANEL_TITLES = {
     "levels": "(a) levels of training",
     "splits": "(b) D4RL's splits",
@@ -51,6 +52,7 @@ def draw_correlations(points: Points, rows: Sequence[Row], path: Path) -> None:
     with saving(path, len(panels) + 1, width=4.6, height=6.5) as axes:
         for axis, panel in zip(axes, panels, strict=False):
             _bars(axis, [row for row in chosen if row["panel"] == panel], PANEL_TITLES[panel])
+        _colour_legend(axes[0])
         _scatter(axes[-1], points)
 
 
@@ -60,7 +62,7 @@ def _bars(axis: Any, rows: Sequence[Row], title: str) -> None:
     values = np.array([row["value"] for row in known])
     low = np.array([row["low"] if row["low"] is not None else row["value"] for row in known])
     high = np.array([row["high"] if row["high"] is not None else row["value"] for row in known])
-    colours = ["#b45309" if row["score_name"].startswith("bwd") else "#1f5f8b" for row in known]
+    colours = [TRANSPORT if row["score_name"].startswith("bwd") else OTHER for row in known]
     axis.barh(y, values, color=colours)
     spread = np.abs([values - np.minimum(low, values), np.maximum(high, values) - values])
     axis.errorbar(values, y, xerr=spread, fmt="none", ecolor="black", lw=0.8, capsize=2)
@@ -69,8 +71,15 @@ def _bars(axis: Any, rows: Sequence[Row], title: str) -> None:
     axis.axvline(0, color="black", lw=0.6)
 
 
+def _colour_legend(axis: Any) -> None:
+    from matplotlib.patches import Patch
+
+    handles = [Patch(color=TRANSPORT, label="transport distances"), Patch(color=OTHER, label="other scores")]  # fmt: skip
+    axis.legend(handles=handles, fontsize=7, loc="upper left", title="95 % intervals", title_fontsize=7)  # fmt: skip
+
+
 def _scatter(axis: Any, points: Points) -> None:
-    for name, marker in (("return", "o"), ("q", "x"), ("bwd.exact", "^")):
+    for name, marker in (("return", "o"), ("return_by_step", "s"), ("q", "x"), ("bwd.exact", "^")):
         if name in points.x:
             x = min_max(points.x[name].mean(axis=1), points.environments)
             axis.plot(x, points.y, marker, ms=5, label=name)
@@ -83,14 +92,16 @@ def draw_lines(
     ticks: Sequence[str] | None = None, log: bool = False,
 ) -> None:  # fmt: skip
     """One panel a key of `series`, one line a label; `log` is for the horizontal axis."""
-    with saving(path, max(1, len(series))) as axes:
+    with saving(path, max(1, len(series)), width=5.8) as axes:
         for axis, (title, lines) in zip(axes, series.items(), strict=False):
             for label, points in lines.items():
                 axis.plot(*zip(*points, strict=True), marker="o", ms=3, lw=1, label=label)
             axis.set(title=title, xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
             if ticks is not None:
                 axis.set_xticks(range(len(ticks)), ticks, fontsize=7, rotation=45)
-            axis.legend(fontsize=7)
+            axis.legend(
+                fontsize=7, loc="upper left", bbox_to_anchor=(1, 1)
+            )  # lines cross everywhere
 
 
 def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain: str) -> None:
