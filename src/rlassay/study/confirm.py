@@ -8,7 +8,7 @@ from pathlib import Path
 from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError
 from rlassay.study.cells import Report, refuse_mixed
-from rlassay.study.correlate import KINDS, POOLED, correlation_rows
+from rlassay.study.correlate import KINDS, POOLED, correlation_columns, correlation_rows
 from rlassay.study.correlation_tables import with_interval
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.plan import AGENTS, FRESH_MIXTURES, Profile
@@ -26,10 +26,7 @@ JUDGED = (
     "extractable",
 )
 BASELINES = ("return", "q", PROPOSED)
-COLUMNS = (
-    "panel", "scope", "kind", "score_name", "n", "value", "low", "high",
-    *(f"minus_{name}_{end}" for name in BASELINES for end in ("value", "low", "high")),
-)  # fmt: skip
+COLUMNS = correlation_columns(BASELINES)
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:

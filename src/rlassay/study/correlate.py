@@ -129,6 +129,12 @@ def correlation_rows(
     return rows
 
 
+def correlation_columns(baselines: Sequence[str] = BASELINES) -> tuple[str, ...]:
+    """The columns of `correlation_rows`, in the order of its tables."""
+    gains = [f"minus_{name}_{end}" for name in baselines for end in ("value", "low", "high")]
+    return ("panel", "scope", "kind", "score_name", "n", "value", "low", "high", *gains)
+
+
 def _columns(prefix: str, found: Estimate) -> Row:
     low, high = found.interval if found.interval is not None else (None, None)
     value = found.value if np.isfinite(found.value) else None

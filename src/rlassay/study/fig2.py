@@ -23,6 +23,7 @@ from rlassay.study.correlate import (
     Points,
     choose,
     complete_runs,
+    correlation_columns,
     correlation_rows,
     leave_one_out,
     make_points,
@@ -39,11 +40,7 @@ CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
 SETTLED_PANEL = "all, settled runs only"
 LEARNING_PANEL = "all, agents that learn only"
 PATTERN_PANEL = "all, without medium-expert where D4RL's pattern fails"
-COLUMNS = (
-    "panel", "scope", "kind", "score_name", "n", "value", "low", "high",
-    "minus_return_value", "minus_return_low", "minus_return_high",
-    "minus_q_value", "minus_q_low", "minus_q_high",
-)  # fmt: skip
+COLUMNS = correlation_columns()
 
 
 def render(results: Path) -> str:

@@ -39,11 +39,11 @@ AGREEMENT_COLUMNS = (
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Measure; not resumable piece by piece, it takes minutes. Wants an otherwise idle machine."""
     from rlassay.study.data import study_data
-    from rlassay.study.table1 import available
+    from rlassay.study.table1 import available, describe
 
     environment = available(zoo)[0]
     data = study_data(environment, PANELS["all"], profile, zoo, report)
-    about = {"command": f"rlassay study runtime --profile {profile.name} --run", "profile": profile.name, "complete": True}  # fmt: skip
+    about = {**describe("runtime", profile), "complete": True}
     rows = time_rows(environment, data[DATASET].path, report)
     write_table(
         results / "runtime" / "times.csv", rows, TIME_COLUMNS, {**about, "environment": environment}

@@ -22,14 +22,12 @@ def run_sweep(
     name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
 ) -> list[str]:
     """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
-    from rlassay.study.table1 import available
+    from rlassay.study.table1 import available, describe
     from rlassay.study.training import run_trainings
 
     known = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]
-    command = f"rlassay study {name} --profile {profile.name} --run"
-    about = {"command": command, "profile": profile.name}
-    return run_trainings(results / name, grid, about, report)
+    return run_trainings(results / name, grid, describe(name, profile), report)
 
 
 def read_sweep(name: str, results: Path) -> list[Row]:
