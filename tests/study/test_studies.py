@@ -219,6 +219,8 @@ def test_table2_draws_scores_and_paired_gains(tmp_path):
     assert "| Hopper-v5 | level-50k | bwd | 3 | 12.0 | 2.000 |" in text
     svg = (tmp_path / "table2" / "figure.svg").read_text()
     assert "gain over iql" in svg and "normalised return" in svg
+    study("table2", results=tmp_path)
+    assert (tmp_path / "table2" / "figure.svg").read_text() == svg  # no diff where nothing changed
 
 
 def test_confirm_judges_by_paired_intervals(tmp_path):

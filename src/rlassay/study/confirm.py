@@ -9,10 +9,11 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError
 from rlassay.study.cells import Report, refuse_mixed
 from rlassay.study.correlate import KINDS, POOLED, correlation_columns, correlation_rows
-from rlassay.study.correlation_tables import with_interval
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.correlation_tables import Correlations, table_of_scores, with_interval
+from rlassay.study.files import Row, read_about, read_table, write_table
 from rlassay.study.plan import AGENTS, FRESH_MIXTURES, Profile
 
+PANEL = "fresh"
 PROPOSED = "return_by_step"
 JUDGED = (
     "return",
@@ -54,7 +55,7 @@ def render(results: Path) -> str:
     points = study_points(
         read_table(folder / "scores.csv"), read_table(folder / "runs.csv"), AGENTS
     )
-    rows = correlation_rows(points, "fresh", baselines=BASELINES)
+    rows = correlation_rows(points, PANEL, baselines=BASELINES)
     if not any(row["scope"] == POOLED for row in rows):
         raise DatasetError(
             "fewer than two environments have three fresh mixtures with a complete oracle",
@@ -71,7 +72,7 @@ def render(results: Path) -> str:
 
 def verdicts(rows: Sequence[Row]) -> list[str]:
     """The rule applied: a score is better than another if the interval of the paired difference lies above zero."""
-    found = {row["score_name"]: row for row in _pooled(rows, "pearson")}
+    found = {r["score_name"]: r for r in rows if (r["scope"], r["kind"]) == (POOLED, "pearson")}
     said = []
     for name, other in ((PROPOSED, "return"), ("q", PROPOSED), ("bwd.exact", PROPOSED)):
         gain = with_interval(found.get(name, {}), f"minus_{other}_")
@@ -82,17 +83,11 @@ def verdicts(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def _pooled(rows: Sequence[Row], kind: str) -> list[Row]:
-    return [row for row in rows if row["scope"] == POOLED and row["kind"] == kind]
-
-
 def _table(rows: Sequence[Row]) -> str:
-    kinds = {kind: {row["score_name"]: row for row in _pooled(rows, kind)} for kind in KINDS}
-    pearson = kinds["pearson"]
-    shown = [
-        {"score": name}
-        | {f"{kind.capitalize()} (n = {int(row['n'])})": with_interval(kinds[kind][name]) for kind in KINDS}
-        | {f"minus {other}": with_interval(row, f"minus_{other}_") for other in BASELINES}
-        for name, row in sorted(pearson.items(), key=lambda item: -(item[1]["value"] or -2))
-    ]  # fmt: skip
-    return markdown_table(shown, list(shown[0]))
+    found = Correlations(rows)
+    kinds = {
+        f"{kind.capitalize()} (n = {found.count(PANEL, POOLED)})": found.pick(PANEL, POOLED, kind)
+        for kind in KINDS
+    }
+    gains = {f"minus {name}": found.pick(PANEL, POOLED, prefix=f"minus_{name}_") for name in BASELINES}  # fmt: skip
+    return table_of_scores(found.scores(of_discount=False), kinds | gains)

@@ -93,8 +93,11 @@ def printed_table(rows: Sequence[Row]) -> str:
     return _section("The paper's printed rows, by the same method", found.scores(of_discount=False), columns)  # fmt: skip
 
 
-def _section(title: str, scores: Sequence[str], columns: Mapping[str, Pick]) -> str:
-    if not scores:
-        return ""
+def table_of_scores(scores: Sequence[str], columns: Mapping[str, Pick]) -> str:
+    """One row a score, as Markdown."""
     rows = [{"score": name} | {head: pick(name) for head, pick in columns.items()} for name in scores]  # fmt: skip
-    return f"\n### {title}\n\n" + markdown_table(rows, ["score", *columns])
+    return markdown_table(rows, ["score", *columns])
+
+
+def _section(title: str, scores: Sequence[str], columns: Mapping[str, Pick]) -> str:
+    return f"\n### {title}\n\n" + table_of_scores(scores, columns) if scores else ""

@@ -40,7 +40,8 @@ def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6, ro
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False)
     yield axes[0] if rows == 1 else axes
     figure.tight_layout()
-    with replacing(path) as temporary:
+    # without a fixed salt the same figure gets new ids at every drawing, and a diff where nothing changed
+    with replacing(path) as temporary, matplotlib.rc_context({"svg.hashsalt": path.name}):
         figure.savefig(temporary, format="svg", metadata={"Date": None})
     plt.close(figure)
 

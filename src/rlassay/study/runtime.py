@@ -62,6 +62,7 @@ def time_rows(environment: str, path: Path, report: Report) -> list[Row]:
     only = _scoring_seconds(path, ["bwd.exact", "bwd.tail", "q"], {})
     rows.append({"what": "score of q, bwd.exact and bwd.tail only", "seconds": only})
     for agent in AGENTS:
+        report(f"{agent}: timing {3 * PROBE_UPDATES:,} updates (minutes for the slow agents) ...")
         each = _update_seconds(agent, environment, path)
         full = each * FULL_UPDATES
         rows.append(
