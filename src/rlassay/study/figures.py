@@ -127,7 +127,7 @@ def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain:
             for axis in (scores, gains):
                 axis.set_xticks(range(len(datasets)), datasets, fontsize=7)
                 axis.set_xlabel("data")
-                axis.legend(fontsize=7)
+            gains.legend(*scores.get_legend_handles_labels(), fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))  # fmt: skip
 
 
 def _score_line(
