@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rlassay.collect.recipes import RANDOM_STEP
 from rlassay.collect.runs import run_actors, train_run
 from rlassay.collect.settings import TD3Settings
 from rlassay.collect.sources import ZooActors
@@ -248,6 +249,14 @@ def test_fresh_mixtures_share_no_policy_set_with_the_first():
     first, fresh = plan.study_recipes(actors), plan.fresh_recipes(actors)
     assert tuple(fresh) == plan.FRESH_MIXTURES
     assert not {recipe.parts for recipe in fresh.values()} & {recipe.parts for recipe in first.values()}  # fmt: skip
+
+
+@pytest.mark.parametrize("environment", plan.ENVIRONMENTS)
+def test_the_zoo_holds_every_policy_of_the_studies(environment):
+    actors = ZooActors.open(ZOO, environment)
+    for recipe in (*plan.study_recipes(actors).values(), *plan.fresh_recipes(actors).values()):
+        for part in recipe.parts:
+            assert part.step == RANDOM_STEP or part.step in actors.steps(part.seed), recipe.name
 
 
 def test_printed_rows_are_the_papers():

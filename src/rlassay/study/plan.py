@@ -70,13 +70,12 @@ def study_recipes(actors: Actors) -> dict[str, Recipe]:
 
 
 def fresh_recipes(actors: Actors) -> dict[str, Recipe]:
-    """The mixtures once more from the other training run: what is proposed after the first results is tested on these."""
+    """Mixtures mostly of the other training run: what is proposed after the first results is tested on these."""
     first, second = actors.seeds()[:2]
     last = max(PAPER_LEVELS)
-    of_run = {recipe.name: recipe for recipe in mix_recipes(actors, second)}
     parts = {
-        "fresh-replay": of_run["medium-replay"].parts,
-        "fresh-expert-mix": of_run["medium-expert"].parts,
+        "fresh-replay": tuple(Part(second, step) for step in (50_000, 200_000, 400_000)),
+        "fresh-expert-mix": (Part(second, 200_000), Part(second, last)),
         "fresh-run-mix": tuple(Part(second, step) for step in RUN_MIX_STEPS),
         "fresh-seed-mix": (Part(second, last), Part(first, 200_000)),
     }
