@@ -25,7 +25,7 @@ def run_sweep(
     from rlassay.study.table1 import available, describe
     from rlassay.study.training import run_trainings
 
-    known = [env for env in ENVIRONMENTS[profile.name] if env in available(zoo)]
+    known = available(zoo, ENVIRONMENTS[profile.name])
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]
     return run_trainings(results / name, grid, describe(name, profile), report)
 

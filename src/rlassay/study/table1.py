@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.errors import DatasetError
 from rlassay.study.cells import Report, export_cells, refuse_mixed, run_cells
 from rlassay.study.correlate import oracle_table
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
@@ -128,15 +129,19 @@ def _tell_grid(cells: Sequence[Any], report: Report) -> None:
     )
 
 
-def available(zoo: Path) -> list[str]:
-    """Environments of the study that the zoo holds with at least two seeds."""
+def available(zoo: Path, wanted: Sequence[str] = ENVIRONMENTS) -> list[str]:
+    """Those of the wanted environments that the zoo holds with at least two seeds; none is refused."""
     from rlassay.collect.sources import ZooActors
     from rlassay.collect.zoo import read_manifest
 
     known = read_manifest(zoo)["environments"]
-    return [
-        env for env in ENVIRONMENTS if env in known and len(ZooActors.open(zoo, env).seeds()) > 1
-    ]
+    found = [env for env in wanted if env in known and len(ZooActors.open(zoo, env).seeds()) > 1]
+    if not found:
+        raise DatasetError(
+            f"{zoo} holds no actors of two training runs of {' or '.join(wanted)}",
+            remedy="run from a checkout of the project, or name its zoo with --zoo DIR",
+        )
+    return found
 
 
 def render(results: Path) -> str:
