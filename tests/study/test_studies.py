@@ -239,6 +239,12 @@ def test_confirm_judges_by_paired_intervals(tmp_path):
     assert "`q` better than `return_by_step`: not shown" in text
     assert "| return_by_step | 1.00" in text
     assert "fresh mixtures" in (tmp_path / "confirm" / "figure.svg").read_text()
+    assert "together" not in text
+    example_results(tmp_path)  # with one mixture an environment
+    text, _ = study("confirm", results=tmp_path)
+    fresh, together = text.split("### First and fresh mixtures together")
+    assert "(n = 8)" in fresh and "(n = 10)" in together
+    assert "bwd.tail" not in together  # its epsilon belongs to the datasets it was scored with
 
 
 def test_printed_rows_are_the_papers():

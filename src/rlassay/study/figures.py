@@ -21,6 +21,7 @@ PANEL_TITLES = {
     "mixtures": "(c) mixtures of policies",
     "all": "all datasets",
     "fresh": "fresh mixtures",
+    "together": "first and fresh mixtures",
 }
 
 
@@ -69,6 +70,7 @@ def _bars(axis: Any, rows: Sequence[Row], title: str) -> None:
     axis.errorbar(values, y, xerr=spread, fmt="none", ecolor="black", lw=0.8, capsize=2)
     axis.set_yticks(y, [row["score_name"] for row in known], fontsize=7)
     axis.set(title=f"{title} (n = {known[0]['n'] if known else 0})", xlabel="Pearson with the oracle", xlim=(-1, 1))  # fmt: skip
+    axis.set_xticks((-1, -0.5, 0, 0.5, 1))
     axis.axvline(0, color="black", lw=0.6)
 
 
