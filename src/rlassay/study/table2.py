@@ -22,8 +22,8 @@ VARIANTS = {
     "value_gap": {"iql.regulariser": "value_gap"},
     "performance_difference": {"iql.regulariser": "performance_difference"},
 }
-SWEEP_WEIGHTS = (0.1, 1.0, 10.0)  # of `bwd_weight`, on the sweep's level
-SWEEP_LEVEL = "level-200k"
+SWEEP_WEIGHTS = (0.1, 1.0, 10.0)  # of `bwd_weight`, on the sweep's levels
+SWEEP_LEVELS = ("level-200k", "level-1000k")
 SUMMARY = ("environment", "dataset", "variant", "runs", "score", "difference", "low", "high")
 
 
@@ -39,7 +39,8 @@ def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list
     for weight in SWEEP_WEIGHTS:
         changes = {"iql.regulariser": "bwd", "iql.bwd_weight": weight}
         label = f"bwd weight {weight:g}"
-        found += training_cells([data[SWEEP_LEVEL]], ["iql"], SEEDS, profile.name, changes, label)
+        swept = [data[level] for level in SWEEP_LEVELS]
+        found += training_cells(swept, ["iql"], SEEDS, profile.name, changes, label)
     return found
 
 
