@@ -16,6 +16,7 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 
 MANIFEST = "manifest.json"
+ZOO_REMEDY = "run from a checkout of the project, or name its zoo with --zoo DIR"
 
 
 class Actors(Protocol):
@@ -79,7 +80,7 @@ class ZooActors:
             raise DatasetError(
                 f"{folder} holds no zoo",
                 allowed=f"a folder with {MANIFEST}",
-                remedy="run from a checkout of the project, or name its zoo with --zoo DIR",
+                remedy=ZOO_REMEDY,
             ) from None
         if env_id not in manifest["environments"]:
             raise SettingsError(

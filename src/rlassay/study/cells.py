@@ -119,6 +119,13 @@ def _renamed(rows: list[Row] | None, cell: Cell) -> list[Row] | None:
     return found
 
 
+def read_runs(name: str, results: Path) -> list[Row]:
+    """The raw runs of a study; mixed revisions are refused."""
+    path = results / name / "runs.csv"
+    refuse_mixed(path, f"rlassay study {name} --run")
+    return read_table(path)
+
+
 def refuse_mixed(path: Path, command: str) -> None:
     """A table whose rows come from several revisions is refused, with the command that redoes the old ones."""
     revisions = {row.get("revision") for row in read_table(path) if row.get("revision") is not None}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError
-from rlassay.study.cells import Report, refuse_mixed
-from rlassay.study.correlate import KINDS, POOLED, correlation_columns, correlation_rows
+from rlassay.study.cells import Report, read_runs
+from rlassay.study.correlate import KINDS, POOLED, Points, correlation_columns, correlation_rows
 from rlassay.study.correlation_tables import Correlations, table_of_scores, with_interval
 from rlassay.study.files import Row, read_about, read_table, write_table
 from rlassay.study.plan import AGENTS, FRESH_MIXTURES, PANELS, Profile
@@ -26,9 +28,7 @@ JUDGED = (
     "bwd.sinkhorn",
     "extractable",
 )
-OF_ANY_SET = tuple(
-    name for name in JUDGED if name not in ("bwd.tail", "bwd.sinkhorn")
-)  # without an epsilon, which is pooled over the datasets scored together
+WITH_EPSILON = ("bwd.tail", "bwd.sinkhorn")  # pooled over the datasets that were scored together
 BASELINES = ("return", "q", PROPOSED)
 COLUMNS = correlation_columns(BASELINES)
 
@@ -54,8 +54,8 @@ def render(results: Path) -> str:
     from rlassay.study.figures import draw_correlations
 
     folder = results / "confirm"
-    refuse_mixed(folder / "runs.csv", "rlassay study confirm --run")
-    scores, runs = read_table(folder / "scores.csv"), read_table(folder / "runs.csv")
+    runs = read_runs("confirm", results)
+    scores = read_table(folder / "scores.csv")
     points = study_points(scores, runs, AGENTS)
     rows = correlation_rows(points, PANEL, baselines=BASELINES)
     if not any(row["scope"] == POOLED for row in rows):
@@ -63,16 +63,17 @@ def render(results: Path) -> str:
             "fewer than two environments have three fresh mixtures with a complete oracle",
             remedy="run `rlassay study confirm --run`",
         )
-    earlier_scores, earlier_runs = _first_mixtures(results)
-    everything = study_points([*earlier_scores, *scores], [*earlier_runs, *runs], AGENTS)
-    rows += correlation_rows(everything, TOGETHER, baselines=BASELINES) if earlier_runs else []
+    with_first = (results / "table1" / "runs.csv").exists()
+    if with_first:
+        everything = _with_first_mixtures(results, scores, runs)
+        rows += correlation_rows(everything, TOGETHER, baselines=BASELINES)
     complete = read_about(folder / "runs.csv").get("complete")
     about = {"command": "rlassay study confirm", "complete": complete, "datasets": len(points.y)}
     write_table(folder / "correlations.csv", rows, COLUMNS, about)
     draw_correlations(points, rows, folder / "figure.svg")
     text = "### Mixtures made for the test\n\n" + _table(rows, PANEL)
     text += "\n" + "\n".join(f"- {line}" for line in verdicts(rows)) + "\n"
-    if earlier_runs:
+    if with_first:
         text += "\n### First and fresh mixtures together\n\n" + _table(rows, TOGETHER)
     write_atomically(folder / "table.md", text)
     return text
@@ -80,26 +81,25 @@ def render(results: Path) -> str:
 
 def verdicts(rows: Sequence[Row]) -> list[str]:
     """The rule applied: a score is better than another if the interval of the paired difference lies above zero."""
-    asked = (PANEL, POOLED, "pearson")
-    found = {r["score_name"]: r for r in rows if (r["panel"], r["scope"], r["kind"]) == asked}
-    said = []
+    found, said = Correlations(rows), []
     for name, other in ((PROPOSED, "return"), ("q", PROPOSED), ("bwd.exact", PROPOSED)):
-        gain = with_interval(found.get(name, {}), f"minus_{other}_")
-        low, high = (found.get(name, {}).get(f"minus_{other}_{end}") for end in ("low", "high"))
+        row = found.row(PANEL, POOLED, "pearson", name)
+        gain = with_interval(row, f"minus_{other}_")
+        low, high = (row.get(f"minus_{other}_{end}") for end in ("low", "high"))
         if low is not None and high is not None:
             answer = "yes" if low > 0 else "no, it is worse" if high < 0 else "not shown"
             said.append(f"`{name}` better than `{other}`: {answer} ({gain}).")
     return said
 
 
-def _first_mixtures(results: Path) -> tuple[list[Row], list[Row]]:
-    """Scores and runs of the mixtures of Table 1, where that is there."""
-    if not (results / "table1" / "runs.csv").exists():
-        return [], []
-    scores, runs = (read_table(results / "table1" / name) for name in ("scores.csv", "runs.csv"))
-    kept = [row for row in scores if row["score_name"] in OF_ANY_SET and row["discount"] == 0.99]  # fmt: skip
-    mixtures = set(PANELS["mixtures"])
-    return [r for r in kept if r["dataset"] in mixtures], [r for r in runs if r["dataset"] in mixtures]  # fmt: skip
+def _with_first_mixtures(results: Path, scores: Sequence[Row], runs: Sequence[Row]) -> Points:
+    """The fresh mixtures beside those of Table 1, with the scores that do not depend on what was scored together."""
+    from rlassay.study.fig2 import study_points
+
+    known = [*read_table(results / "table1" / "scores.csv"), *scores]
+    shared = [row for row in known if row["score_name"] not in WITH_EPSILON]
+    points = study_points(shared, [*read_runs("table1", results), *runs], AGENTS)
+    return points.restrict(np.isin(points.datasets, (*PANELS["mixtures"], *FRESH_MIXTURES)))
 
 
 def _table(rows: Sequence[Row], panel: str) -> str:

@@ -32,12 +32,12 @@ class Correlations:
         }
         return sorted(found, key=lambda name: -(found[name] if found[name] is not None else -2))
 
-    def pick(self, panel: str, scope: str, kind: str = "pearson", prefix: str = "") -> Pick:
-        def text(score: str) -> str:
-            row = self._rows.get((panel, scope, kind, score), {})
-            return with_interval(row, prefix)
+    def row(self, panel: str, scope: str, kind: str, score: str) -> Row:
+        """What is known of one score; empty if nothing is."""
+        return self._rows.get((panel, scope, kind, score), {})
 
-        return text
+    def pick(self, panel: str, scope: str, kind: str = "pearson", prefix: str = "") -> Pick:
+        return lambda score: with_interval(self.row(panel, scope, kind, score), prefix)
 
     def count(self, panel: str, scope: str) -> int:
         return max((int(r["n"]) for k, r in self._rows.items() if k[:2] == (panel, scope)), default=0)  # fmt: skip

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.study.cells import Cell, Report
+from rlassay.study.cells import Cell, Report, read_runs
 from rlassay.study.files import Row
 from rlassay.study.plan import Profile
-from rlassay.study.sweep import read_sweep, run_sweep, write_sweep
+from rlassay.study.sweep import run_sweep, write_sweep
 
 LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k", "medium-replay")
 WITHOUT_CLONING = 1e6  # the cloning term is a millionth of the value's: "infinite"
@@ -44,7 +44,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def render(results: Path) -> str:
     """Mean score by weight and level, as Markdown, CSV and figure."""
-    rows = table_rows(read_sweep("fig1", results))
+    rows = table_rows(read_runs("fig1", results))
     names = [weight_name(weight) for weight in WEIGHTS]
     _draw(rows, results / "fig1" / "figure.svg")
     return write_sweep("fig1", results, rows, ["environment", "dataset", *names, "best_weight"])

@@ -18,7 +18,7 @@ from rlassay.study.budget import (
     pattern_rows,
     settled_oracle,
 )
-from rlassay.study.cells import refuse_mixed
+from rlassay.study.cells import read_runs
 from rlassay.study.correlate import (
     Points,
     choose,
@@ -46,8 +46,8 @@ COLUMNS = correlation_columns()
 def render(results: Path) -> str:
     """Correlations of every panel as CSV, figure and Markdown."""
     source, folder = results / "table1", results / "fig2"
-    refuse_mixed(source / "runs.csv", "rlassay study table1 --run")
-    scores, runs = read_table(source / "scores.csv"), read_table(source / "runs.csv")
+    runs = read_runs("table1", results)
+    scores = read_table(source / "scores.csv")
     points = study_points(scores, runs, AGENTS)
     if len(points.y) == 0:
         raise DatasetError(

@@ -15,6 +15,11 @@ from rlassay.study.correlate import POOLED, Points, min_max
 from rlassay.study.files import Row
 
 TRANSPORT, OTHER = "#b45309", "#1f5f8b"  # colours of bars
+BESIDE: dict[str, Any] = {
+    "fontsize": 7,
+    "loc": "upper left",
+    "bbox_to_anchor": (1, 1),
+}  # a legend outside the axes, where lines cross everywhere inside
 PANEL_TITLES = {
     "levels": "(a) levels of training",
     "splits": "(b) D4RL's splits",
@@ -102,9 +107,7 @@ def draw_lines(
             axis.set(title=title, xlabel=xlabel, ylabel=ylabel, xscale="log" if log else "linear")
             if ticks is not None:
                 axis.set_xticks(range(len(ticks)), ticks, fontsize=7, rotation=45)
-            axis.legend(
-                fontsize=7, loc="upper left", bbox_to_anchor=(1, 1)
-            )  # lines cross everywhere
+            axis.legend(**BESIDE)
 
 
 def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain: str) -> None:
@@ -129,7 +132,7 @@ def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain:
             for axis in (scores, gains):
                 axis.set_xticks(range(len(datasets)), datasets, fontsize=7)
                 axis.set_xlabel("data")
-            gains.legend(*scores.get_legend_handles_labels(), fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))  # fmt: skip
+            gains.legend(*scores.get_legend_handles_labels(), **BESIDE)
 
 
 def _score_line(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rlassay.engine.files import write_atomically
-from rlassay.study.cells import Cell, Report, refuse_mixed
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.cells import Cell, Report
+from rlassay.study.files import Row, markdown_table, read_about, write_table
 from rlassay.study.plan import Profile
 
 # `lite` looks at the environment in which episodes end early and weak data hurts most; `paper` at all three.
@@ -28,13 +28,6 @@ def run_sweep(
     known = available(zoo, ENVIRONMENTS[profile.name])
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]
     return run_trainings(results / name, grid, describe(name, profile), report)
-
-
-def read_sweep(name: str, results: Path) -> list[Row]:
-    """The raw runs of a sweep; mixed revisions are refused."""
-    path = results / name / "runs.csv"
-    refuse_mixed(path, f"rlassay study {name} --run")
-    return read_table(path)
 
 
 def write_sweep(name: str, results: Path, rows: Sequence[Row], columns: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.errors import DatasetError
-from rlassay.study.cells import Report, export_cells, refuse_mixed, run_cells
+from rlassay.study.cells import Report, export_cells, read_runs, run_cells
 from rlassay.study.correlate import oracle_table
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.paper import printed
@@ -131,7 +131,7 @@ def _tell_grid(cells: Sequence[Any], report: Report) -> None:
 
 def available(zoo: Path, wanted: Sequence[str] = ENVIRONMENTS) -> list[str]:
     """Those of the wanted environments that the zoo holds with at least two seeds; none is refused."""
-    from rlassay.collect.sources import ZooActors
+    from rlassay.collect.sources import ZOO_REMEDY, ZooActors
     from rlassay.collect.zoo import read_manifest
 
     known = read_manifest(zoo)["environments"]
@@ -139,7 +139,7 @@ def available(zoo: Path, wanted: Sequence[str] = ENVIRONMENTS) -> list[str]:
     if not found:
         raise DatasetError(
             f"{zoo} holds no actors of two training runs of {' or '.join(wanted)}",
-            remedy="run from a checkout of the project, or name its zoo with --zoo DIR",
+            remedy=ZOO_REMEDY,
         )
     return found
 
@@ -147,8 +147,8 @@ def available(zoo: Path, wanted: Sequence[str] = ENVIRONMENTS) -> list[str]:
 def render(results: Path) -> str:
     """The Markdown table from committed results; also written as CSV."""
     folder = results / "table1"
-    refuse_mixed(folder / "runs.csv", "rlassay study table1 --run")
-    rows = table_rows(read_table(folder / "scores.csv"), read_table(folder / "runs.csv"))
+    runs = read_runs("table1", results)
+    rows = table_rows(read_table(folder / "scores.csv"), runs)
     columns = list(dict.fromkeys(name for row in rows for name in row))
     complete = all(read_about(folder / name).get("complete") for name in ("scores.csv", "runs.csv"))
     about = {"command": "rlassay study table1", "complete": complete}

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.stats import mean_interval
-from rlassay.study.cells import Cell, Report
+from rlassay.study.cells import Cell, Report, read_runs
 from rlassay.study.files import Row
 from rlassay.study.plan import Profile
-from rlassay.study.sweep import read_sweep, run_sweep, write_sweep
+from rlassay.study.sweep import run_sweep, write_sweep
 
 LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k")
 SEEDS = 3
@@ -36,10 +36,10 @@ def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list
     found = []
     for name, changes in VARIANTS.items():
         found += training_cells(data.values(), ["iql"], SEEDS, profile.name, changes, name)
+    swept = [data[level] for level in SWEEP_LEVELS]
     for weight in SWEEP_WEIGHTS:
         changes = {"iql.regulariser": "bwd", "iql.bwd_weight": weight}
         label = f"bwd weight {weight:g}"
-        swept = [data[level] for level in SWEEP_LEVELS]
         found += training_cells(swept, ["iql"], SEEDS, profile.name, changes, label)
     return found
 
@@ -51,7 +51,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def render(results: Path) -> str:
     """Scores and paired differences, as Markdown, CSV and figure."""
-    rows = summarise(read_sweep("table2", results))
+    rows = summarise(read_runs("table2", results))
     _draw(rows, results / "table2" / "figure.svg")
     return write_sweep("table2", results, rows, SUMMARY)
 
