@@ -81,9 +81,9 @@ def grid(datasets: list[StudyData]) -> list[Cell]:
     claimed = [data for data in datasets if data.name in MIXED]
     experts = [data for data in datasets if data.name == "expert"]
     cells = [
-        *training_cells(experts, ["bc"], 3, LITE.name),
-        *training_cells(claimed, COMPARED, 3, LITE.name),
-        *training_cells(datasets, AGENTS, 1, LITE.name),
+        *training_cells(experts, ["bc"], range(3), LITE.name),
+        *training_cells(claimed, COMPARED, range(3), LITE.name),
+        *training_cells(datasets, AGENTS, range(1), LITE.name),
     ]
     return list({cell.task.key: cell for cell in cells}.values())
 

@@ -24,38 +24,53 @@ from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError, SolverError
 from rlassay.published import Published, published_scores
 from rlassay.references import reference_for
-from rlassay.settings import allowed_keys, flatten
+from rlassay.settings import allowed_keys, identifying
 
 SCHEMA = "rlassay.oracle/1"
 REPLICATES = 2_000  # of the bootstrap over seeds
 
-# profile -> agent or "*" -> changed settings. `lite` is what two cores can do: narrower networks, learning and target rates
+# Profile -> agent or "*" -> changed settings. `lite` is what two cores can do: narrower networks, learning and target rates
 # that reach in 48,000 updates what the published ones reach in several hundred thousand, and one scale of rewards and
 # of advantages for the agents that depend on it (docs/oracle.md says what was tried).
-PROFILES: dict[str, dict[str, dict[str, Any]]] = {
-    "paper": {},
-    "lite": {
-        "*": {
-            "updates": 48_000,
-            "width": 128,
-            "batch_size": 256,
-            "learning_rate": 1e-3,
-            "target_rate": 0.02,
-            "eval_every": 12_000,  # the second of four is at half of the budget
-        },
-        "iql": {"reward_scaling": "mean"},
-        "xql": {"reward_scaling": "mean"},
-        "awac": {"reward_scaling": "mean", "temperature": 1 / 3, "actor_depth": 2},
-        "onestep": {"reward_scaling": "mean", "inverse_temperature": 3.0},
-        "cql": {
-            "reward_scaling": "mean",
-            "batch_size": 128,
-            "depth": 2,
-            "action_samples": 4,
-            "actor_learning_rate": 3e-4,
-        },
+LITE: dict[str, dict[str, Any]] = {
+    "*": {
+        "updates": 48_000,
+        "width": 128,
+        "batch_size": 256,
+        "learning_rate": 1e-3,
+        "target_rate": 0.02,
+        "eval_every": 12_000,  # the second of four is at half of the budget
+    },
+    "iql": {"reward_scaling": "mean"},
+    "xql": {"reward_scaling": "mean"},
+    "awac": {"reward_scaling": "mean", "temperature": 1 / 3, "actor_depth": 2},
+    "onestep": {"reward_scaling": "mean", "inverse_temperature": 3.0},
+    "cql": {
+        "reward_scaling": "mean",
+        "batch_size": 128,
+        "depth": 2,
+        "action_samples": 4,
+        "actor_learning_rate": 3e-4,
     },
 }
+# `long` is `lite` until it has come to rest: three times the updates, and the mean of three evaluations at the end.
+LONG = LITE | {
+    "*": LITE["*"]
+    | {
+        "updates": 150_000,
+        "eval_every": 10_000,
+        "eval_episodes": 10,
+        "final_evaluations": 3,
+        "final_eval_episodes": 20,
+    }
+}
+PROFILES: dict[str, dict[str, dict[str, Any]]] = {"paper": {}, "lite": LITE, "long": LONG}
+LONG_AGENTS = ("bc", "td3bc", "iql", "xql", "awac", "onestep")  # without CQL, which does not learn
+
+
+def agents_of(profile: str) -> tuple[str, ...]:
+    """The agents a profile trains unless others are named."""
+    return LONG_AGENTS if profile == "long" else SEVEN
 
 
 @dataclass
@@ -112,7 +127,7 @@ def oracle(
     env_id: str | None = None,
     *,
     path: str | Path | None = None,
-    agents: Sequence[str] = SEVEN,
+    agents: Sequence[str] | None = None,
     seeds: int = 3,
     seed: int = 0,
     profile: str = "lite",
@@ -124,10 +139,11 @@ def oracle(
 ) -> Oracle:
     """Train `agents` with several seeds each and sum up what they reach.
 
-    `path` is where workers read the data (default: the dataset's source). `changes` are settings: `key` for every agent
+    `agents` are those of the profile unless named. `path` is where workers read the data (default: the dataset's source). `changes` are settings: `key` for every agent
     that has it, `agent.key` for one. `report(done, total, news)` hears of every finished run.
     """
     environment, store = environment_of(data, env_id), store or RunStore()
+    agents = agents_of(profile) if agents is None else agents
     settings = settings_of(agents, profile, changes or {})
     reference = _data_reference(data, path, store)
     tasks = [
@@ -170,7 +186,7 @@ def _data_reference(data: Dataset, path: str | Path | None, store: RunStore) -> 
 def make_task(agent: str, settings: Any, env_id: str, seed: int, data: Mapping[str, Any]) -> Task:
     """One training as a task of the engine; also what the studies run."""
     kind = agent_kind(agent)
-    asked = {"agent": agent, "env_id": env_id, "seed": seed, "settings": flatten(settings)}
+    asked = {"agent": agent, "env_id": env_id, "seed": seed, "settings": identifying(settings)}
     if agent not in SEVEN:  # a third party's: the worker has to import the module that registers it
         asked["module"] = kind.make.__module__
     return Task(

@@ -82,21 +82,22 @@ class Evaluator:
         self.env_id = env_id
         self.envs = [make_env(env_id) for _ in range(episodes)]
 
-    def __call__(self, act: Act, seed: int) -> Returns:
-        """Returns of one episode per copy; resets depend on `seed` and the episode number only."""
+    def __call__(self, act: Act, seed: int, episodes: int | None = None) -> Returns:
+        """Returns of one episode per copy, or of the first `episodes`; resets depend on `seed` and the number only."""
+        envs = self.envs[:episodes]
         observations = np.stack(
             [
                 env.reset(seed=reset_seed(seed, EVALUATION_STREAM, k))[0]
-                for k, env in enumerate(self.envs)
+                for k, env in enumerate(envs)
             ]
         )
-        totals, lengths = np.zeros(len(self.envs)), np.zeros(len(self.envs), int)
-        active = list(range(len(self.envs)))
+        totals, lengths = np.zeros(len(envs)), np.zeros(len(envs), int)
+        active = list(range(len(envs)))
         while active:
             actions = act(observations[active])
             still = []
             for k, action in zip(active, actions, strict=True):
-                observations[k], reward, terminated, truncated, _ = self.envs[k].step(action)
+                observations[k], reward, terminated, truncated, _ = envs[k].step(action)
                 totals[k] += reward
                 lengths[k] += 1
                 if not (terminated or truncated):

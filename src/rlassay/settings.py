@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from rlassay.errors import SettingsError
 
 T = TypeVar("T")
+NEUTRAL = "neutral"  # metadata of a field: the value that reproduces the numbers from before the field existed
 
 
 def require(holds: bool, name: str, allowed: object, got: object) -> None:
@@ -71,6 +72,28 @@ def flatten(settings: Any) -> dict[str, Any]:
             value = getattr(value, part)
         flat[key] = list(value) if isinstance(value, tuple) else value
     return flat
+
+
+def added_later(neutral: Any) -> Any:
+    """A field that came after results had been kept; `neutral` is its default and leaves their numbers as they are."""
+    return dataclasses.field(default=neutral, metadata={NEUTRAL: neutral})
+
+
+def identifying(settings: Any) -> dict[str, Any]:
+    """The settings that name a result: all of them, but those added later only where they change its numbers.
+
+    So the key of a result that was kept before a setting existed stays what it was.
+    """
+    neutral = {
+        field.name: field.metadata[NEUTRAL]
+        for field in dataclasses.fields(settings)
+        if NEUTRAL in field.metadata
+    }
+    return {
+        key: value
+        for key, value in flatten(settings).items()
+        if key not in neutral or value != neutral[key]
+    }
 
 
 def _convert(key: str, value: Any, kind: Any) -> Any:

@@ -31,6 +31,8 @@ CASES = {
     "normalise_observations": (None, {}),  # the opposite of the default
     "eval_every": (2, {}),
     "eval_episodes": (2, {}),
+    "final_eval_episodes": (2, {}),
+    "final_evaluations": (2, {"eval_every": 2}),
     "discount": (0.5, {}),
     "target_rate": (0.5, {}),
     "reward_scaling": ("mean", {}),
@@ -65,7 +67,7 @@ CASES = {
     "conservative_temperature": (2.0, {}),
     "cloning_share": (0.9, {}),
 }
-EVALUATION = {"eval_every", "eval_episodes"}
+EVALUATION = {"eval_every", "eval_episodes", "final_eval_episodes", "final_evaluations"}
 IMPROVEMENT = {"inverse_temperature", "weight_clip", "action_samples"}  # of OnestepRL's second part
 SIZES = {"width", "depth", "actor_depth", "bwd_width"}  # already the new networks have other shapes
 FIELDS = [
@@ -87,7 +89,8 @@ def numbers(agent: str, changes: tuple, evaluation: bool) -> list[np.ndarray]:
     plan = {"eval_every": 6, "eval_episodes": 1, **dict(changes), "updates": 6}
     with idle(agent), tempfile.TemporaryDirectory() as folder:
         run = train_agent(agent, DATA, "Pendulum-v1", folder=folder, settings=plan)
-    return [np.array([[e.update, *e.returns] for e in run.evaluations])]
+    curve = [np.array([e.update, *e.returns]) for e in run.evaluations]
+    return [*curve, np.array(run.mean_return)]
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Trainings: equal seeds are equal bits, a stopped one goes on as if it never stopped, mistakes are one sentence."""
 
 import csv
+import hashlib
 import json
 
 import jax
@@ -102,6 +103,18 @@ def test_a_score_where_the_environment_has_reference_returns(tmp_path):
     expected = 100 * (run["return"]["value"] + 20.272305) / (3234.3 + 20.272305)
     assert run["score"]["value"] == pytest.approx(expected)
     assert "D4RL" in run["reference"]["note"]
+
+
+def test_the_score_is_the_mean_of_the_last_evaluations(tmp_path):
+    plan = PLAN | {"eval_episodes": 1, "final_evaluations": 2, "final_eval_episodes": 3}
+    run = train_agent("bc", DATA, folder=tmp_path, settings=plan).to_json()
+    assert [len(point["returns"]) for point in run["curve"]] == [1, 3, 3]
+    last = [point["return"] for point in run["curve"][-2:]]
+    assert run["return"]["value"] == pytest.approx(np.mean(last))
+    assert run["seconds"]["evaluation"] < run["seconds"]["total"]
+    saved = (tmp_path / "policy.safetensors").read_bytes()
+    assert run["policy_sha256"] == hashlib.sha256(saved).hexdigest()
+    assert train_agent("bc", DATA, folder=tmp_path, settings=plan).to_json() == run
 
 
 def test_a_diverged_run_keeps_its_last_finite_policy(tmp_path):

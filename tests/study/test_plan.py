@@ -1,14 +1,23 @@
 """What the studies plan can be made from the zoo of this checkout."""
 
+import csv
+import dataclasses
+import json
 from pathlib import Path
 
 import pytest
 
+from rlassay.collect import graded
+from rlassay.collect.graded import RolloutSettings
 from rlassay.collect.recipes import RANDOM_STEP
 from rlassay.collect.sources import ZooActors
-from rlassay.study import plan
+from rlassay.oracle import LONG_AGENTS, settings_of
+from rlassay.study import long, plan
+from rlassay.study.data import StudyData, identity_of
+from rlassay.study.training import training_cells
 
-ZOO = Path(__file__).parents[2] / "zoo"
+ROOT = Path(__file__).parents[2]
+ZOO, RESULTS = ROOT / "zoo", ROOT / "results"
 
 
 def test_fresh_mixtures_share_no_policy_set_with_the_first():
@@ -24,3 +33,59 @@ def test_the_zoo_holds_every_policy_of_the_studies(environment):
     for recipe in (*plan.study_recipes(actors).values(), *plan.fresh_recipes(actors).values()):
         for part in recipe.parts:
             assert part.step == RANDOM_STEP or part.step in actors.steps(part.seed), recipe.name
+
+
+def planned(names, transitions=100_000):
+    """The studies' datasets by what they are made of, without rolling anything out."""
+    found = {}
+    for environment in plan.ENVIRONMENTS:
+        actors = ZooActors.open(ZOO, environment)
+        recipes = plan.study_recipes(actors) | plan.fresh_recipes(actors)
+        settings = RolloutSettings(transitions)
+        found[environment] = {
+            name: StudyData(environment, name, Path(name), "", identity_of(actors, recipes[name], settings))
+            for name in names
+        }  # fmt: skip
+    return found
+
+
+@pytest.fixture
+def software_of_the_results(monkeypatch):
+    """The versions that the committed data was rolled out with: they are part of its identity."""
+    software = json.loads((RESULTS / "table1" / "runs.json").read_text())["software"]
+    names = ("gymnasium", "mujoco", "numpy", "jax")
+    monkeypatch.setattr(graded, "software_versions", lambda: {name: software[name] for name in names})  # fmt: skip
+
+
+def committed_keys(study):
+    with open(RESULTS / study / "runs.csv", newline="") as file:
+        return [row["key"] for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(
+    ("study", "names"), [("table1", plan.ORACLE_DATASETS), ("confirm", plan.FRESH_MIXTURES)]
+)
+def test_no_committed_run_is_asked_for_again(study, names, software_of_the_results):
+    data = [each for datasets in planned(names).values() for each in datasets.values()]
+    asked = {cell.task.key for cell in training_cells(data, plan.AGENTS, [0], "lite")}
+    assert asked == set(committed_keys(study)) and len(asked) == len(committed_keys(study))
+
+
+def test_the_long_grid_asks_for_its_committed_rows(software_of_the_results):
+    cells = long.long_cells(planned((*long.MIXTURES, *long.OTHERS)))
+    assert len(long.MIXTURES) * 3 == 27 and len(long.OTHERS) * 3 == 15
+    assert len({cell.task.key for cell in cells}) == len(cells) == (27 + 15 + 27) * 6
+    if (RESULTS / "long" / "runs.csv").exists():
+        assert set(committed_keys("long")) == {cell.task.key for cell in cells}
+
+
+def test_long_is_lite_but_for_its_budget():
+    lite, lasting = settings_of(LONG_AGENTS, "lite", {}), settings_of(LONG_AGENTS, "long", {})
+    budget = {
+        "updates": 150_000,
+        "eval_every": 10_000,
+        "final_evaluations": 3,
+        "final_eval_episodes": 20,
+    }
+    for agent in LONG_AGENTS:
+        assert dataclasses.replace(lite[agent], **budget) == lasting[agent]

@@ -60,7 +60,7 @@ def test_datasets_are_made_once(data, zoo):
 
 
 def test_cells_run_resume_and_stay_visible(data, tmp_path):
-    cells = training_cells(data.values(), ["bc", "iql"], 1, "lite", QUICK)
+    cells = training_cells(data.values(), ["bc", "iql"], [0], "lite", QUICK)
     path = tmp_path / "runs.csv"
     run_cells(cells[:2], report=lambda line: None)
     rows = export_cells(path, cells, COLUMNS, training_rows, {})

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from rlassay import nets
 from rlassay.errors import SettingsError
+from rlassay.settings import added_later
 
 NETWORK_STREAM = 11  # separates the weights' random numbers from those of batches and resets
 PREPARE_STREAM = 12  # of what is trained before the first update
@@ -61,11 +62,13 @@ class TrainSettings:
     normalise_observations: bool = False  # to mean 0 and deviation 1 over the dataset
     eval_every: int = 5_000  # updates
     eval_episodes: int = 10
+    final_evaluations: int = added_later(1)  # the run's score is the mean of its last evaluations
+    final_eval_episodes: int | None = added_later(None)  # of each of those; none: as the others
 
     def __post_init__(self):
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name in _AT_LEAST_ONE and value < 1:
+            if field.name in _AT_LEAST_ONE and value is not None and value < 1:
                 raise SettingsError(f"{field.name} is too small", allowed="1 or more", got=value)
             if field.name in _FRACTIONS and not 0 <= value <= 1:
                 raise SettingsError(f"{field.name} is no fraction", allowed="0 to 1", got=value)
@@ -83,7 +86,7 @@ class ValueSettings(TrainSettings):
 
 
 _AT_LEAST_ONE = {"updates", "batch_size", "width", "depth", "eval_every", "eval_episodes", "actor_depth",
-                 "action_samples", "policy_delay", "bwd_negatives", "bwd_width"}  # fmt: skip
+                 "final_evaluations", "final_eval_episodes", "action_samples", "policy_delay", "bwd_negatives", "bwd_width"}  # fmt: skip
 _FRACTIONS = {"discount", "target_rate", "expectile", "critic_share", "cloning_share"}
 
 

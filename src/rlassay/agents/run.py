@@ -50,7 +50,9 @@ class Run:
     updates: int = 0
     evaluations: list[Evaluation] = field(default_factory=list)
     diverged_at: int | None = None
+    final_evaluations: int = 1  # how many evaluations make the score
     seconds: dict[str, float] = field(default_factory=dict)
+    policy_sha256: str | None = None  # of the file the policy was saved to
     command: str = ""
 
     @property
@@ -59,18 +61,33 @@ class Run:
 
     @property
     def last(self) -> Evaluation:
-        """The evaluation that counts: the last, never the best."""
+        """The last evaluation."""
         return self.evaluations[-1]
 
     @property
+    def counted(self) -> list[Evaluation]:
+        """The evaluations that count: the last ones, never the best."""
+        return self.evaluations[-self.final_evaluations :]
+
+    @property
+    def mean_return(self) -> float:
+        """Mean over the evaluations that count."""
+        return float(np.mean([evaluation.mean for evaluation in self.counted]))
+
+    @property
     def score(self) -> float | None:
-        """D4RL-normalised score of the last evaluation; None where the environment has no reference returns."""
-        return None if self.reference is None else float(self.reference.normalise(self.last.mean))
+        """D4RL-normalised mean return; None where the environment has no reference returns."""
+        return self.normalised(self.mean_return)
+
+    def normalised(self, value: float) -> float | None:
+        """A return on D4RL's scale; None where the environment has no reference returns."""
+        return None if self.reference is None else float(self.reference.normalise(value))
 
     def to_json(self) -> dict[str, Any]:
         """The versioned JSON of the run."""
         reference = self.reference
-        found = mean_interval(self.last.returns)  # over episodes
+        # over the episodes of all of them: as if one policy, so it tells the noise of the evaluation alone
+        found = mean_interval([value for each in self.counted for value in each.returns])
         low_high = None if found is None else list(found)
         scored = None
         if reference is not None:
@@ -83,11 +100,12 @@ class Run:
             "updates": self.updates,
             "seed": self.seed,
             "score": scored,
-            "return": {"value": self.last.mean, "interval": low_high},
+            "return": {"value": self.mean_return, "interval": low_high},
             "curve": [evaluation.to_json(reference) for evaluation in self.evaluations],
             "diverged_at": self.diverged_at,
             "reference": None if reference is None else describe_reference(reference),
             "revision": self.revision,
+            "policy_sha256": self.policy_sha256,
             "settings": self.settings,
             "dataset": self.dataset,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
@@ -113,9 +131,11 @@ def software() -> dict[str, Any]:
     import jax
 
     from rlassay import __version__
+    from rlassay.provenance import source_commit
 
     return {
         "rlassay": __version__,
+        "commit": source_commit(),
         "python": platform.python_version(),
         "jax": jax.__version__,
         "numpy": np.__version__,

@@ -29,7 +29,7 @@ from rlassay.engine.files import write_atomically, write_json
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 from rlassay.rollout import Evaluator, reset_seed
-from rlassay.settings import change, flatten
+from rlassay.settings import change, flatten, identifying
 
 LONGEST_CHUNK = 1_000  # steps run by one program; between chunks one may stop
 Report = Callable[[int, str], None]  # (updates done, news)
@@ -86,7 +86,8 @@ class Trainer:
         self.kind, self.settings = agent_kind(agent), make_settings(agent, settings)
         self.folder, self.seed = folder, seed
         env_id = environment_of(data, env_id)
-        self.evaluator = Evaluator(env_id, self.settings.eval_episodes)
+        most = max(self.settings.eval_episodes, self.settings.final_eval_episodes or 0)
+        self.evaluator = Evaluator(env_id, most)
         low, high = _matching_bounds(self.evaluator.envs[0], data, env_id)
         self.columns, self.frame, rows = make_columns(data, self.kind, self.settings, low, high)
         self.probabilities = _probabilities(weights, len(data), rows)
@@ -94,15 +95,17 @@ class Trainer:
         self.run = Run(
             agent, env_id, seed, self.kind.revision, flatten(self.settings), describe_data(data)
         )
-        self.run.seconds["total"] = 0.0
+        self.run.final_evaluations = self.settings.final_evaluations
+        self.run.seconds = {"total": 0.0, "evaluation": 0.0}
         self.log: list[dict[str, Any]] = []
         self.policy: Policy | None = None  # the last whose numbers are all finite
 
     @property
     def description(self) -> dict[str, Any]:
         """Everything the numbers depend on."""
-        known = ("agent", "env_id", "seed", "revision", "settings")
+        known = ("agent", "env_id", "seed", "revision")
         described = {name: getattr(self.run, name) for name in known}
+        described["settings"] = identifying(self.settings)
         weights = b"" if self.probabilities is None else self.probabilities.tobytes()
         digest = hashlib.sha256(weights).hexdigest()
         return {**described, "data": self.run.dataset["fingerprint"], "weights": digest}
@@ -118,6 +121,7 @@ class Trainer:
         else:
             state, record = resumed
             self._restore(record)
+            self.policy = self._policy_of(state)
         state = train.stack([state])
         while not self._finished:
             started = time.monotonic()
@@ -126,8 +130,9 @@ class Trainer:
             for tracker in trackers:
                 tracker.log(self.run.updates, _finite_numbers(self.log[-1]))
             self.run.seconds["total"] += time.monotonic() - started
-            save_checkpoint(path, key, train.unstack(state, 0), self._record())
+            # The checkpoint comes last: where it says that updates are done, their outputs are there.
             self._write()
+            save_checkpoint(path, key, train.unstack(state, 0), self._record())
             report(self.run.updates, self._news())
         return self.run
 
@@ -170,12 +175,22 @@ class Trainer:
 
     def _evaluate(self) -> None:
         assert self.policy is not None
-        returns = self.evaluator(self.policy, reset_seed(self.seed, self.run.updates))
+        started = time.monotonic()
+        returns = self.evaluator(
+            self.policy, reset_seed(self.seed, self.run.updates), self._episodes_now()
+        )
+        self.run.seconds["evaluation"] += time.monotonic() - started
         evaluation = Evaluation(
             self.run.updates, tuple(returns.values.tolist()), tuple(returns.lengths.tolist())
         )
         self.run.evaluations.append(evaluation)
-        self.log[-1] |= {"return": evaluation.mean, "score": self.run.score}
+        self.log[-1] |= {"return": evaluation.mean, "score": self.run.normalised(evaluation.mean)}
+
+    def _episodes_now(self) -> int:
+        """How many episodes this evaluation has: those that make the run's score may have more."""
+        left = math.ceil((self.settings.updates - self.run.updates) / self.settings.eval_every)
+        final = left < self.settings.final_evaluations
+        return (final and self.settings.final_eval_episodes) or self.settings.eval_episodes
 
     def _policy_of(self, state: Any) -> Policy:
         metadata = {"agent": self.run.agent, "env_id": self.run.env_id, "seed": str(self.seed)}
@@ -189,11 +204,14 @@ class Trainer:
             "log": [_finite_numbers(row) for row in self.log],
             "seconds": self.run.seconds,
             "diverged_at": self.run.diverged_at,
+            "policy_sha256": self.run.policy_sha256,
         }
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.run.updates, self.log = record["updates"], record["log"]
-        self.run.seconds, self.run.diverged_at = record["seconds"], record["diverged_at"]
+        self.run.seconds |= record["seconds"]
+        self.run.diverged_at = record["diverged_at"]
+        self.run.policy_sha256 = record.get("policy_sha256")
         self.run.evaluations = [
             Evaluation(update, tuple(returns), tuple(lengths))
             for update, returns, lengths in record["curve"]
@@ -201,14 +219,16 @@ class Trainer:
 
     def _write(self) -> None:
         assert self.policy is not None
-        write_json(self.folder / "run.json", self.run.to_json())
+        saved = self.folder / "policy.safetensors"
+        self.policy.save(saved)
+        self.run.policy_sha256 = hashlib.sha256(saved.read_bytes()).hexdigest()
         write_atomically(self.folder / "log.csv", _as_csv(self.log))
-        self.policy.save(self.folder / "policy.safetensors")
+        write_json(self.folder / "run.json", self.run.to_json())
 
     def _news(self) -> str:
         if not self.run.evaluations:
             return ""
-        score = self.run.score
+        score = self.run.normalised(self.run.last.mean)
         return f"return {self.run.last.mean:.0f}" + (
             "" if score is None else f", score {score:.1f}"
         )

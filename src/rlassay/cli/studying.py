@@ -19,7 +19,10 @@ def register(app: typer.Typer) -> None:
 
 def study_command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="table1, fig1, fig2, table2, runtime or confirm.")
+        str,
+        typer.Argument(
+            metavar="NAME", help="table1, fig1, fig2, table2, runtime, confirm or long."
+        ),
     ],
     profile: Annotated[
         str, typer.Option("--profile", help="Budget of what is run: lite or paper.")

@@ -83,9 +83,9 @@ def oracle_command(
     ],
     env: EnvOption = None,
     agents: Annotated[
-        str | None, typer.Option("--agents", metavar="A,B", help="Only these; default: all seven.")
+        str | None, typer.Option("--agents", metavar="A,B", help="Only these; default: all of the profile.")
     ] = None,
-    profile: Annotated[str, typer.Option("--profile", help="lite, or paper: 1,000,000 updates.")] = "lite",
+    profile: Annotated[str, typer.Option("--profile", help="lite, long: 150,000 updates, or paper: 1,000,000.")] = "lite",
     published: Annotated[
         bool, typer.Option("--published", help="Train nothing: the oracle from published tables.")
     ] = False,
@@ -98,8 +98,8 @@ def oracle_command(
     store: StoreOption = None,
     json: JsonOption = None,
 ) -> None:  # fmt: skip
-    """Train the seven agents on each dataset: their mean normalised score, its spread, every run."""
-    from rlassay.oracle import SEVEN, published_oracle
+    """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
+    from rlassay.oracle import agents_of, published_oracle
 
     use_store(store)
     if published:
@@ -112,7 +112,7 @@ def oracle_command(
             "changes": _pairs(set),
             "workers": workers,
         }
-        chosen = agents.split(",") if agents else list(SEVEN)
+        chosen = agents.split(",") if agents else list(agents_of(profile))
         results = [_one_oracle(path, env, chosen, **options) for path in paths]
     several = {"schema": "rlassay.oracles/1", "oracles": results}
     if not emit_json(results[0] if len(results) == 1 else several, json):
@@ -166,7 +166,7 @@ def _show_oracle(result: dict[str, Any]) -> None:
 def _run_line(run: Any, out: Path) -> str:
     score = "" if run.score is None else f", normalised score {run.score:.1f}"
     return (
-        f"{run.agent} after {run.updates:,} updates: return {run.last.mean:.1f}{score}; see {out}"
+        f"{run.agent} after {run.updates:,} updates: return {run.mean_return:.1f}{score}; see {out}"
     )
 
 

@@ -14,12 +14,13 @@ from rlassay.study.cells import Report
 from rlassay.study.files import read_about
 from rlassay.study.plan import PROFILES
 
-STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm")
+STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long")
 _RAW = {
     "table1": ("table1/scores.csv", "table1/runs.csv"),
     "fig2": ("table1/scores.csv", "table1/runs.csv"),
     "fig1": ("fig1/runs.csv",),
     "table2": ("table2/runs.csv",),
+    "long": ("long/runs.csv",),
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
 }

@@ -27,7 +27,7 @@ def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list
     from rlassay.study.data import study_data
     from rlassay.study.training import training_cells
 
-    data, seeds = study_data(environment, LEVELS, profile, zoo, report), profile.oracle_seeds
+    data, seeds = study_data(environment, LEVELS, profile, zoo, report), range(profile.oracle_seeds)
     return [
         cell
         for weight in WEIGHTS

@@ -42,7 +42,8 @@ class Profile:
 
 LITE = Profile(name="lite", transitions=100_000, score_seeds=3, oracle_seeds=1)
 PAPER = Profile(name="paper", transitions=1_000_000, score_seeds=3, oracle_seeds=3)
-PROFILES = {"lite": LITE, "paper": PAPER}
+LONG = Profile(name="long", transitions=100_000, score_seeds=3, oracle_seeds=1)
+PROFILES = {"lite": LITE, "paper": PAPER}  # the study `long` has its own
 
 
 def study_recipes(actors: Actors) -> dict[str, Recipe]:

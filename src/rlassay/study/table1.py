@@ -104,7 +104,7 @@ def _interleaved(grids: Sequence[Sequence[Any]], profile: Profile) -> list[Any]:
     from rlassay.study.training import training_cells
 
     ordered = [data for column in zip(*grids, strict=True) for data in column]
-    return training_cells(ordered, AGENTS, profile.oracle_seeds, profile.name)
+    return training_cells(ordered, AGENTS, range(profile.oracle_seeds), profile.name)
 
 
 def _tell_grid(cells: Sequence[Any], report: Report) -> None:

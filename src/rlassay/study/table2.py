@@ -35,12 +35,12 @@ def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list
     data = study_data(environment, LEVELS, profile, zoo, report)
     found = []
     for name, changes in VARIANTS.items():
-        found += training_cells(data.values(), ["iql"], SEEDS, profile.name, changes, name)
+        found += training_cells(data.values(), ["iql"], range(SEEDS), profile.name, changes, name)
     swept = [data[level] for level in SWEEP_LEVELS]
     for weight in SWEEP_WEIGHTS:
         changes = {"iql.regulariser": "bwd", "iql.bwd_weight": weight}
         label = f"bwd weight {weight:g}"
-        found += training_cells(swept, ["iql"], SEEDS, profile.name, changes, label)
+        found += training_cells(swept, ["iql"], range(SEEDS), profile.name, changes, label)
     return found
 
 

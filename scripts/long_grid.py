@@ -1,0 +1,108 @@
+"""Run the grid of the long oracle from a clone at a fixed commit, so that it outlives changes to this checkout.
+
+    python scripts/long_grid.py            # clone, install, run what is missing; stop with Ctrl-C, start again at will
+    python scripts/long_grid.py --collect  # bring its tables into results/long/, to be committed
+
+The commit is the one in `results/long/grid.json`, which the first start writes. The clone has its own virtual
+environment with the versions that rolled out the committed data: they are part of its identity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+TABLES = ROOT / "results" / "long"
+PLAN = TABLES / "grid.json"
+PINNED = ("jax", "numpy", "gymnasium", "mujoco")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "--folder", type=Path, help="where the clone lives; default: in the run store"
+    )
+    parser.add_argument("--collect", action="store_true", help="copy the tables into results/long/")
+    asked = parser.parse_args()
+    plan = read_plan()
+    clone = asked.folder or state_folder() / "grid" / plan["commit"]
+    if asked.collect:
+        copy_tables(clone / "results" / "long", TABLES)
+        return
+    python = prepare(clone, plan)
+    copy_tables(TABLES, clone / "results" / "long")
+    command = [str(python), "-P", "-m", "rlassay", "study", "long", "--run"]
+    sys.exit(subprocess.run(command, cwd=clone, preexec_fn=lambda: os.nice(15)).returncode)
+
+
+def read_plan() -> dict:
+    """The commit and the versions of the grid; written down at the first start."""
+    if not PLAN.exists():
+        versions = json.loads((ROOT / "results" / "table1" / "runs.json").read_text())["software"]
+        plan = {
+            "commit": git("rev-parse", "HEAD"),
+            "versions": {name: versions[name] for name in PINNED},
+        }
+        PLAN.parent.mkdir(parents=True, exist_ok=True)
+        PLAN.write_text(json.dumps(plan, indent=1) + "\n")
+    return json.loads(PLAN.read_text())
+
+
+def prepare(clone: Path, plan: dict) -> Path:
+    """The clone's Python, installed where it is missing."""
+    if not clone.exists():
+        git("clone", "--quiet", str(ROOT), str(clone))
+        git("-C", str(clone), "checkout", "--quiet", plan["commit"])
+    python, ready = clone / ".venv" / "bin" / "python", clone / ".venv" / ".ready"
+    if not ready.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(clone / ".venv")], check=True)
+        pins = [f"{name}=={version}" for name, version in plan["versions"].items()]
+        subprocess.run(
+            [python, "-m", "pip", "install", "-q", "-e", f"{clone}[sim,plot]", *pins], check=True
+        )
+        ready.touch()
+    return python
+
+
+def copy_tables(source: Path, target: Path) -> None:
+    """The raw tables and what stands beside them; the one with more finished runs wins."""
+    if finished(source) <= finished(target):
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("runs.csv", "runs.json", "curves.csv", "curves.json"):
+        shutil.copyfile(source / name, target / name)
+    print(f"{finished(target)} finished runs in {target}")
+
+
+def finished(folder: Path) -> int:
+    import csv
+
+    table = folder / "runs.csv"
+    if not table.exists():
+        return 0
+    with open(table, newline="") as file:
+        return sum(bool(row["score"]) for row in csv.DictReader(file))
+
+
+def state_folder() -> Path:
+    sys.path.insert(0, str(ROOT / "src"))
+    from rlassay.runtime import state_folder
+
+    return state_folder()
+
+
+def git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], check=True, capture_output=True, text=True
+    )
+    return done.stdout.strip()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""Where a result comes from: the commit of the source it was computed with."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+@functools.cache
+def source_commit() -> str | None:
+    """The commit of the checkout this package runs from, `+changes` behind it where the source differs.
+
+    None for an installed copy, also where that lies inside somebody else's repository: there git does not track it.
+    """
+    if _git("ls-files", "--error-unmatch", "__init__.py") is None:
+        return None
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git("status", "--porcelain", "--", ".")
+    return commit if commit is None or not changed else f"{commit}+changes"
+
+
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(PACKAGE), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=20)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
