@@ -67,7 +67,7 @@ class TrainSettings:
 
     def __post_init__(self):
         for field in fields(self):
-            value = getattr(self, field.name)
+            value: Any = getattr(self, field.name)
             if field.name in _AT_LEAST_ONE and value is not None and value < 1:
                 raise SettingsError(f"{field.name} is too small", allowed="1 or more", got=value)
             if field.name in _FRACTIONS and not 0 <= value <= 1:
