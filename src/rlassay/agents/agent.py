@@ -67,8 +67,10 @@ class TrainSettings:
 
     def __post_init__(self):
         for field in fields(self):
-            value: Any = getattr(self, field.name)
-            if field.name in _AT_LEAST_ONE and value is not None and value < 1:
+            value = getattr(self, field.name)
+            if value is None:
+                continue
+            if field.name in _AT_LEAST_ONE and value < 1:
                 raise SettingsError(f"{field.name} is too small", allowed="1 or more", got=value)
             if field.name in _FRACTIONS and not 0 <= value <= 1:
                 raise SettingsError(f"{field.name} is no fraction", allowed="0 to 1", got=value)
