@@ -88,7 +88,7 @@ def d3rlpy_config(d3rlpy, agent: str):
 
 
 def time_rlassay(agent: str, threads: int) -> dict[str, float]:
-    """Milliseconds an update through `train.fit`; the first chunk, which compiles, is timed apart."""
+    """Milliseconds an update through `fitting.fit`; the first chunk, which compiles, is timed apart."""
     if threads == 1:
         from rlassay import runtime
 
@@ -96,20 +96,20 @@ def time_rlassay(agent: str, threads: int) -> dict[str, float]:
     import jax
     import numpy as np
 
-    from rlassay import train
+    from rlassay.kernel import fitting
 
     made, settings, columns = prepare_agent(agent)
     each = made.updates_per_step
     count = COUNTS.get(agent, 400) // each
 
     def fit(state, start: int, chunks: int):
-        return train.fit(
+        return fitting.fit(
             made.step, state, columns, rows=len(columns.packed), start=start, steps=start + chunks * count,
             batch_size=settings.batch_size * each, seeds=[0], chunk=count,
         )  # fmt: skip
 
     started = time.perf_counter()
-    state = jax.block_until_ready(fit(train.stack([made.init(0)]), 0, 1))
+    state = jax.block_until_ready(fit(fitting.stack([made.init(0)]), 0, 1))
     first = time.perf_counter() - started
     times = []
     for chunk in range(1, 4):
@@ -119,7 +119,7 @@ def time_rlassay(agent: str, threads: int) -> dict[str, float]:
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
         raise SystemExit(f"{agent} is not finite")
     flops = (
-        product_flops(made.step, train.unstack(state, 0), columns, settings.batch_size * each)
+        product_flops(made.step, fitting.unstack(state, 0), columns, settings.batch_size * each)
         / each
     )
     return {
@@ -136,7 +136,7 @@ def prepare_agent(agent: str):
     from rlassay.agents import AGENTS, Shapes
     from rlassay.agents.columns import make_columns
     from rlassay.agents.training import make_settings
-    from rlassay.dataset import Dataset
+    from rlassay.data.dataset import Dataset
 
     changes = {"batch_size": BATCH, "width": WIDTH, "depth": DEPTH}
     settings = make_settings(agent, changes | ({"actor_depth": DEPTH} if agent == "awac" else {}))
@@ -152,9 +152,11 @@ def product_flops(step, state, columns, batch: int) -> float:
     import jax
     import numpy as np
 
-    from rlassay import train
+    from rlassay.kernel import fitting
 
-    inputs = jax.tree.map(lambda leaf: leaf[0], train.draw_inputs(0, 0, 1, batch, ROWS // 2, None))
+    inputs = jax.tree.map(
+        lambda leaf: leaf[0], fitting.draw_inputs(0, 0, 1, batch, ROWS // 2, None)
+    )
 
     def count(jaxpr) -> float:
         total = 0.0

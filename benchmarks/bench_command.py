@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay import io
-from rlassay.dataset import Dataset
+from rlassay import formats
+from rlassay.data.dataset import Dataset
 from rlassay.samples import paths
 from rlassay.study.files import write_table
 
@@ -31,7 +31,7 @@ LOAD = "import rlassay, sys; rlassay.load(sys.argv[1])"
 
 def repeated(rows: int) -> Dataset:
     """Whole episodes of the medium sample until there are `rows` rows."""
-    sample = io.load(next(path for path in paths() if "medium" in path.name))
+    sample = formats.load(next(path for path in paths() if "medium" in path.name))
     copies = -(-rows // len(sample))
     rng = np.random.default_rng(0)
     columns = {
@@ -61,7 +61,7 @@ def main() -> None:
         store = Path(folder) / "store"
         for count in ROWS:
             data, path = repeated(count), Path(folder) / f"{count}.hdf5"
-            io.save(data, path)
+            formats.save(data, path)
             score = ["-m", "rlassay", "score", str(path), "--json", "-", "--seeds"]
             for work, arguments in (
                 ("start and load", ["-c", LOAD, str(path)]),

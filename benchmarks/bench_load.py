@@ -49,7 +49,7 @@ def read_bare(path: Path) -> int:
 
 
 def read_rlassay(path: Path) -> int:
-    from rlassay.io import load
+    from rlassay.formats import load
 
     data = load(path)
     return sum(getattr(data, name).nbytes for name in COLUMNS)
@@ -57,7 +57,7 @@ def read_rlassay(path: Path) -> int:
 
 def measure(side: str, path: Path) -> None:
     """In the child: one reading, its seconds and the peak of the process, as JSON."""
-    import rlassay.io.d4rl  # noqa: F401  both sides start from the same imports
+    import rlassay.formats.d4rl  # noqa: F401  both sides start from the same imports
 
     before = peak()
     start, cpu = time.perf_counter(), time.process_time()

@@ -27,7 +27,7 @@ def train_ours(path: Path, updates: int, folder: Path) -> list[Row]:
     import csv
 
     from rlassay.agents.training import train_agent
-    from rlassay.io import load
+    from rlassay.formats import load
 
     settings = {
         "updates": updates, "eval_every": updates // 4, "eval_episodes": EPISODES, "width": WIDTH, "depth": DEPTH,

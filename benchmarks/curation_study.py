@@ -26,7 +26,7 @@ from rlassay.collect.graded import RolloutSettings  # noqa: E402
 from rlassay.engine.files import write_json  # noqa: E402
 from rlassay.engine.local import LocalEngine  # noqa: E402
 from rlassay.engine.store import RunStore  # noqa: E402
-from rlassay.io import load, save  # noqa: E402
+from rlassay.formats import load, save  # noqa: E402
 from rlassay.oracle import settings_of  # noqa: E402
 from rlassay.study import curation, detection  # noqa: E402
 from rlassay.study.data import identity_of  # noqa: E402

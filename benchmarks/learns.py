@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.io import load
-from rlassay.references import reference_for
+from rlassay.data.references import reference_for
+from rlassay.formats import load
 from rlassay.study.cells import Cell, export_cells, run_cells
 from rlassay.study.correlate import mean_over_agents, runs_by_dataset
 from rlassay.study.data import StudyData, study_data

@@ -44,7 +44,7 @@ def arithmetic(work: str, steps: int) -> float:
 
 
 def dataset():
-    from rlassay.dataset import Dataset, Origin
+    from rlassay.data.dataset import Dataset, Origin
 
     rng = np.random.default_rng(0)
     ends = np.arange(1, ROWS + 1) % 1_000 == 0
@@ -76,14 +76,14 @@ def critic_work(steps: int):
 
 
 def frozen_critic(seeds: int):
-    from rlassay import nets
+    from rlassay.kernel import nets
 
     rng = np.random.default_rng(1)
     return nets.init_mlp(rng, (INPUTS, HIDDEN, 1), ensemble=seeds)
 
 
 def q_apply(params, states, actions):
-    from rlassay import nets
+    from rlassay.kernel import nets
 
     return nets.scalar(params, states, actions)
 

@@ -23,8 +23,8 @@ from rlassay.collect.settings import PAPER_LEVELS, TD3Settings
 from rlassay.collect.sources import RunActors, ZooActors
 from rlassay.collect.td3 import describe
 from rlassay.collect.zoo import add_to_zoo, read_manifest
+from rlassay.data.references import reference_for
 from rlassay.engine.files import replacing
-from rlassay.references import reference_for
 from rlassay.study.files import write_table
 from rlassay.study.plan import ENVIRONMENTS
 

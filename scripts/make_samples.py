@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay import io
+from rlassay import formats
 from rlassay.collect.graded import RolloutSettings, roll_out, summarise
 from rlassay.collect.recipes import Part, Recipe
 from rlassay.collect.sources import Actors, ZooActors
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 
 ENVIRONMENT, ROWS, EPISODES = "Hopper-v5", 15_000, 42
 TARGET = Path(__file__).parent.parent / "src" / "rlassay" / "samples"
@@ -58,7 +58,7 @@ def main() -> None:
         data = whole_episodes(actors, part, name)
         path = TARGET / f"hopper-{name}-v5.hdf5"
         path.unlink(missing_ok=True)
-        io.save(data, path)
+        formats.save(data, path)
         about = summarise(data, path)
         print(
             name,

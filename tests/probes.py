@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.dataset import Dataset, Origin
+from rlassay.data.dataset import Dataset, Origin
 
 MEAN_ACTION = 1 / 3  # of the chain's behaviour
 

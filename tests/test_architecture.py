@@ -12,10 +12,11 @@ import rlassay
 ROOT = Path(rlassay.__file__).parent
 AGENTS = {"bc", "awac", "onestep", "td3bc", "cql", "iql", "xql"}
 # Each row may import rows above it, never below.
-FOUNDATION = {"errors", "settings", "runtime", "progress", "references", "scorecard"}
+FOUNDATION = {"errors", "settings", "runtime", "progress", "stats"}
 LAYERS = [
-    {"dataset", "io", "column_checks", "engine"},
-    {"inspect", "nets", "train", "policy", "rollout", "stats", "published"},
+    {"data", "results", "engine"},
+    {"formats"},
+    {"inspection", "kernel", "policy", "rollout", "published"},
     {"critic", "transport"},
     {"scores"},
     {"assay", "agents"},
@@ -68,7 +69,7 @@ def test_agents_do_not_import_each_other():
 
 
 @pytest.mark.parametrize(
-    "name", ["scorecard", "report", "io", "inspect", "curation", "cli", "settings"]
+    "name", ["results.card", "report", "formats", "inspection", "curation", "cli", "settings"]
 )
 def test_starts_without_jax_or_simulator(name):
     heavy = "{'jax', 'mujoco', 'torch', 'ott'}"
@@ -77,9 +78,9 @@ def test_starts_without_jax_or_simulator(name):
     assert done.stdout.strip() == "[]"
 
 
-def test_the_only_scan_is_in_train():
+def test_the_only_scan_is_in_the_loop():
     users = [name for name, path in modules().items() if "lax.scan" in path.read_text()]
-    assert users == ["train"]
+    assert users == ["kernel.fitting"]
 
 
 def test_no_verb_is_hidden_by_a_module():

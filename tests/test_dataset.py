@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from rlassay.column_checks import ShapeError
-from rlassay.dataset import Dataset, Origin
+from rlassay.data.column_checks import ShapeError
+from rlassay.data.dataset import Dataset, Origin
 from rlassay.errors import DatasetError
 
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from rlassay.dataset import Dataset, Note, Origin
+from rlassay.data.dataset import Dataset, Note, Origin
 from rlassay.errors import DatasetError
-from rlassay.inspect import CHECKS, inspect, inspect_source
-from rlassay.io import load
+from rlassay.formats import load
+from rlassay.inspection import CHECKS, inspect, inspect_source
 from rlassay.report.inspection import markdown, show_inspection
 
 ROWS, LENGTH = 2_000, 100

@@ -12,7 +12,7 @@ from probes import walks
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore
 from rlassay.errors import SettingsError
-from rlassay.io import save
+from rlassay.formats import save
 from rlassay.oracle import (
     SEVEN,
     Oracle,

@@ -2,7 +2,7 @@
 
 import subprocess
 
-from rlassay import provenance
+from rlassay.results import provenance
 
 
 def test_the_commit_of_a_checkout_and_of_nothing_else(tmp_path, monkeypatch):

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from rlassay import runtime, train
+from rlassay import runtime
+from rlassay.kernel import fitting
 
 STEPS = 40
 
@@ -37,7 +38,7 @@ def two_lanes():
 def fitted(data, seeds, steps=STEPS, state=None, **options):
     state = np.zeros((len(seeds), 3), np.float32) if state is None else state
     chosen = {"rows": 200, "batch_size": 16, "chunk": 10, **options}
-    return np.asarray(train.fit(descend, state, data, steps=steps, seeds=seeds, **chosen))
+    return np.asarray(fitting.fit(descend, state, data, steps=steps, seeds=seeds, **chosen))
 
 
 def test_learns(data):
@@ -84,6 +85,6 @@ def test_mean_over_parts_is_the_mean_over_all_rows():
     weights = jnp.linspace(0, 1, 12)
     whole = squares(rows, weights)
     for parts in (1, 3, 4):
-        found = train.mean_over_parts(squares, [rows, weights], parts)
+        found = fitting.mean_over_parts(squares, [rows, weights], parts)
         np.testing.assert_allclose(found["square"], whole["square"], rtol=1e-6)
         np.testing.assert_allclose(found["weighted"], whole["weighted"], rtol=1e-6)

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from rlassay.assay import compare as compare
     from rlassay.assay import score as score
     from rlassay.curation import curate as curate
-    from rlassay.dataset import Dataset as Dataset
+    from rlassay.data.dataset import Dataset as Dataset
     from rlassay.episodes import episode_scores as episode_scores
     from rlassay.episodes import transition_scores as transition_scores
-    from rlassay.io import load as load
-    from rlassay.io import save as save
-    from rlassay.scorecard import Comparison as Comparison
-    from rlassay.scorecard import Scorecard as Scorecard
+    from rlassay.formats import load as load
+    from rlassay.formats import save as save
+    from rlassay.results.card import Comparison as Comparison
+    from rlassay.results.card import Scorecard as Scorecard
     from rlassay.scores import register_score as register_score
     from rlassay.transport import register_cost as register_cost
 
@@ -30,15 +30,15 @@ __version__ = "0.1.0"
 
 # public name: (module, name there); no name may equal a module's, or importing the module would replace the verb
 _PUBLIC = {
-    "load": ("rlassay.io", "load"),
-    "save": ("rlassay.io", "save"),
-    "Dataset": ("rlassay.dataset", "Dataset"),
-    "inspect_dataset": ("rlassay.inspect", "inspect_source"),
+    "load": ("rlassay.formats", "load"),
+    "save": ("rlassay.formats", "save"),
+    "Dataset": ("rlassay.data.dataset", "Dataset"),
+    "inspect_dataset": ("rlassay.inspection", "inspect_source"),
     "score": ("rlassay.assay", "score"),
     "compare": ("rlassay.assay", "compare"),
     "assess": ("rlassay.assay", "assess"),
-    "Scorecard": ("rlassay.scorecard", "Scorecard"),
-    "Comparison": ("rlassay.scorecard", "Comparison"),
+    "Scorecard": ("rlassay.results.card", "Scorecard"),
+    "Comparison": ("rlassay.results.card", "Comparison"),
     "register_score": ("rlassay.scores", "register_score"),
     "register_cost": ("rlassay.transport", "register_cost"),
     "episode_scores": ("rlassay.episodes", "episode_scores"),

@@ -16,14 +16,14 @@ import numpy as np
 from scipy import stats
 
 from rlassay.agents.registry import AGENTS, SEVEN, agent_kind
-from rlassay.agents.run import describe_reference, software
 from rlassay.agents.training import describe_data, environment_of, make_settings, train_agent
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import reference_for
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError, SolverError
 from rlassay.published import Published, published_scores
-from rlassay.references import reference_for
+from rlassay.results.run import describe_reference, software
 from rlassay.settings import allowed_keys, identifying
 
 SCHEMA = "rlassay.oracle/1"
@@ -172,7 +172,7 @@ def oracle(
 
 def _data_reference(data: Dataset, path: str | Path | None, store: RunStore) -> dict[str, str]:
     """Where workers find the data; data without a file is written into the store first."""
-    from rlassay.io import save
+    from rlassay.formats import save
 
     source = Path(path or data.origin.source)
     if not source.exists():
@@ -198,7 +198,7 @@ def train_task(
     settings: Mapping[str, Any], data: Mapping[str, Any], folder: Path
 ) -> dict[str, Any]:
     """The worker's side of a training: read the data, train in the task's folder, give the run's JSON."""
-    from rlassay.io import load
+    from rlassay.formats import load
 
     if settings["agent"] not in AGENTS:
         importlib.import_module(settings["module"])

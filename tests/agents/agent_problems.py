@@ -10,8 +10,8 @@ from probes import dataset
 from rlassay.agents import AGENTS, Shapes
 from rlassay.agents.columns import make_columns
 from rlassay.agents.training import make_settings
-from rlassay.dataset import Dataset
-from rlassay.train import fit, stack, unstack
+from rlassay.data.dataset import Dataset
+from rlassay.kernel.fitting import fit, stack, unstack
 
 TINY = {"width": 32, "depth": 2, "batch_size": 64, "learning_rate": 3e-3}
 BOUND = np.ones(1, np.float32)

@@ -14,7 +14,7 @@ from probes import walks
 from rlassay.agents import AGENTS, SEVEN, train_agent
 from rlassay.agents.training import make_settings
 from rlassay.errors import SettingsError
-from rlassay.train import draw_inputs
+from rlassay.kernel.fitting import draw_inputs
 
 DATA = walks(episodes=6, length=8, dims=(3, 1))
 BASE = {"width": 4, "batch_size": 4, "updates": 2, "bwd_critic_updates": 1, "bwd_width": 4}

@@ -12,7 +12,7 @@ from rlassay.agents import AGENTS, Shapes
 from rlassay.agents.columns import make_columns
 from rlassay.agents.learner import Learner
 from rlassay.agents.training import make_settings
-from rlassay.train import draw_inputs
+from rlassay.kernel.fitting import draw_inputs
 
 SHAPES = Shapes(3, 2)
 SMALL = {"width": 5, "depth": 2, "batch_size": 16, "updates": 1_000_000}

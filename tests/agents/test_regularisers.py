@@ -91,7 +91,7 @@ def test_the_actor_step_leaves_the_potentials_alone_but_sees_their_slope():
 
 def bwd_term_without_g(settings, state, actions):
     """The estimate with g's action input cut off."""
-    from rlassay import nets
+    from rlassay.kernel import nets
 
     random = draw_random(settings, KEY, actions.shape)
     cost = transport_cost(value(STATES, random), random, actions)

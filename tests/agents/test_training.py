@@ -13,7 +13,7 @@ from probes import walks, with_columns
 from rlassay.agents import AGENTS, SEVEN, Shapes, register_agent, train_agent
 from rlassay.agents.columns import make_columns, reward_scale
 from rlassay.agents.training import make_settings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 

@@ -11,9 +11,9 @@ from probes import Chain, bandit, dataset, walks, with_columns
 from rlassay.assay import assess, plan
 from rlassay.assay.assessment import Assessment
 from rlassay.assay.measure import discounted, measure, measure_all
+from rlassay.data.references import Reference
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.references import Reference
-from rlassay.scorecard import Scorecard
+from rlassay.results.card import Scorecard
 from rlassay.scores import SCORES
 from rlassay.settings import allowed_keys
 

@@ -10,7 +10,7 @@ import rlassay
 from probes import walks, with_columns
 from rlassay.assay.compare import rank, task_of, tied
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.scorecard import Score, read_cards
+from rlassay.results.card import Score, read_cards
 
 
 def made(source, shift=0.0, env_id=None, seed=0):

@@ -14,7 +14,7 @@ from scoring import SMALL
 import rlassay
 from probes import walks
 from rlassay import samples
-from rlassay.io import save
+from rlassay.formats import save
 
 SETTINGS = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
 

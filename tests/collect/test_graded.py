@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlassay import io
+from rlassay import formats
 from rlassay.collect import collect
 from rlassay.collect.graded import RolloutSettings, roll_out, thin_episodes
 from rlassay.collect.recipes import (
@@ -20,7 +20,7 @@ from rlassay.collect.recipes import (
 from rlassay.collect.settings import CollectSettings, TD3Settings
 from rlassay.collect.sources import ZooActors
 from rlassay.collect.zoo import add_to_zoo
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 from rlassay.rollout import evaluate
@@ -97,7 +97,7 @@ def test_mixes_follow_d4rl():
 def test_levels_take_all_seeds_in_equal_shares(collection):
     recipe = level_recipes([4, 7], [400])[0]
     assert recipe.parts == (Part(4, 400), Part(7, 400))
-    data = io.load(collection.folder / "pendulum-level-0k-v1.hdf5")
+    data = formats.load(collection.folder / "pendulum-level-0k-v1.hdf5")
     assert len(data) == TINY.transitions
     assert 450 in data.episode_starts  # the second seed begins at half of the rows
 
@@ -109,14 +109,14 @@ def test_every_dataset_is_written_and_described(collection):
     ]  # fmt: skip
     index = json.loads((collection.folder / "index.json").read_text())
     assert [entry["name"] for entry in index["datasets"]] == names
-    data = io.load(collection.folder / "pendulum-expert-v1.hdf5")
+    data = formats.load(collection.folder / "pendulum-expert-v1.hdf5")
     about = data.origin.metadata
     assert about["parts"] == [{"seed": 0, "step": 1_200}]
     assert about["rollout"] == {"noise": 0.1, "transitions": 900}
     assert about["software"]["gymnasium"]
     assert data.env_id == "Pendulum-v1"
     assert data.next_valid.all()
-    replay = io.load(collection.folder / "pendulum-medium-replay-v1.hdf5")
+    replay = formats.load(collection.folder / "pendulum-medium-replay-v1.hdf5")
     assert replay.origin.metadata["replay"] == "recorded"
 
 

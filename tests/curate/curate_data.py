@@ -3,7 +3,7 @@
 import numpy as np
 
 from rlassay.curation.table import EpisodeTable
-from rlassay.dataset import Dataset, Origin
+from rlassay.data.dataset import Dataset, Origin
 
 
 def made_dataset(

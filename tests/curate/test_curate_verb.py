@@ -12,7 +12,7 @@ from rlassay.curation.command import Request, curate_file
 from rlassay.curation.rule import Rule
 from rlassay.episodes import episode_scores, transition_scores
 from rlassay.errors import SettingsError
-from rlassay.io import load, save
+from rlassay.formats import load, save
 
 SMALL = {"critic.steps": 200, "critic.refresh": 100}
 QUICK = ("--set", "critic.steps=200", "--set", "critic.refresh=100")

@@ -7,7 +7,7 @@ from curate_data import made_dataset
 from rlassay.curation import apply_rule
 from rlassay.curation.cleaning import moving_rows, repeated_episodes
 from rlassay.curation.rule import Rule
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 
 

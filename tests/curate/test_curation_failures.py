@@ -10,7 +10,7 @@ import pytest
 from curate_data import made_dataset
 from test_curation_files import bytes_of, write_robomimic
 
-from rlassay.io import save
+from rlassay.formats import save
 
 FILE_LIMIT = 20_000  # bytes; smaller than any copy made here
 

@@ -14,7 +14,7 @@ from rlassay.curation.command import Request, curate_file, read_episode_list
 from rlassay.curation.result import PROVENANCE
 from rlassay.curation.rule import Rule
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.io import load, save
+from rlassay.formats import load, save
 
 BEST_TWO = Rule(top_k=2, by="return")  # of made_dataset: episodes 2 and 3
 

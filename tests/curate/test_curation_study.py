@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rlassay.dataset import Dataset, Origin
+from rlassay.data.dataset import Dataset, Origin
 from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
-from rlassay.io import load, save
+from rlassay.formats import load, save
 from rlassay.study import curation, detection
 from rlassay.study.files import read_table
 from rlassay.study.mixtures import _joined, _misrecorded

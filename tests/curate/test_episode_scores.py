@@ -6,7 +6,7 @@ from curate_data import made_dataset
 
 import rlassay.assay as assay
 from rlassay.assay.columns import column
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.episodes import (
     DEFAULT,
     episode_means,

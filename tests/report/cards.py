@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.scorecard import Score, Scorecard, Warning, json_values
+from rlassay.results.card import Score, Scorecard, Warning, json_values
 
 LOW, HIGH = -20.27, 3234.3  # Hopper's reference returns
 

@@ -66,7 +66,7 @@ def test_a_figure_whose_numbers_are_missing_is_refused(figure):
 def test_missing_matplotlib_is_one_sentence_with_the_remedy():
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
-        "from rlassay.scorecard import Scorecard, Score\n"
+        "from rlassay.results.card import Scorecard, Score\n"
         "card = Scorecard({}, {}, {'q': Score(1.0, None, (1.0,), 'higher', 'value', 1)})\n"
         "card.plot('scores')"
     )

@@ -18,7 +18,7 @@ from rlassay.report import charts
 from rlassay.report.content import card_view, curated_name, explorer_spec, flattened
 from rlassay.report.page import MAX_BYTES, page_html, write_page
 from rlassay.report.series import episodes_of
-from rlassay.scorecard import Scorecard, Warning
+from rlassay.results.card import Scorecard, Warning
 
 PARTS = ("episodes", "histograms", "calibration", "training")
 

@@ -14,7 +14,7 @@ from cards import make_card, make_comparison, three_cards
 import rlassay
 from rlassay import samples
 from rlassay.report.page import page_html
-from rlassay.scorecard import Warning
+from rlassay.results.card import Warning
 
 DATA_LIGHT, DATA_DARK = [0x1F, 0x5F, 0x99], [0x6D, 0xB0, 0xEC]
 HOSTILE = "<script>alert(1)</script>"

@@ -13,7 +13,7 @@ from rlassay.engine.files import write_json
 from rlassay.errors import DatasetError
 from rlassay.report.page import page_html
 from rlassay.report.saved import read_saved
-from rlassay.scorecard import cards_to_dict, read_cards
+from rlassay.results.card import cards_to_dict, read_cards
 
 
 def report(*arguments, cwd):

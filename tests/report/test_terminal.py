@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rlassay.report.series import sparkline
 from rlassay.report.terminal import show_cards, show_comparison
-from rlassay.scorecard import Warning
+from rlassay.results.card import Warning
 
 
 def printed(show, result, width=100, encoding="utf-8", **options):

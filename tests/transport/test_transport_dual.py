@@ -243,7 +243,8 @@ def test_gap_weight_reaches_the_result_and_no_setting_is_idle():
 
 def sample_problem():
     """The bundled Hopper data under an untrained critic that is a function of state and action."""
-    from rlassay import load, nets, samples
+    from rlassay import load, samples
+    from rlassay.kernel import nets
 
     data = load(samples.paths()[1])
     states = (data.observations - data.observations.mean(0)) / data.observations.std(0)

@@ -1,7 +1,7 @@
 """The contract of an offline agent, and the settings every agent shares.
 
 An agent is a value, not a class: `Agent(init, step, act, layers)`. `init(seed)` makes the state, a NamedTuple of
-pytrees; `step(state, columns, inputs)` is one update, pure, run by `rlassay.train.fit`; `act(state, observations)` is
+pytrees; `step(state, columns, inputs)` is one update, pure, run by `rlassay.kernel.fitting.fit`; `act(state, observations)` is
 the deterministic action. Agents live in unit coordinates: actions in [-1, 1], observations as `columns.py` gives them.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from rlassay import nets
 from rlassay.errors import SettingsError
+from rlassay.kernel import nets
 from rlassay.settings import added_later
 
 NETWORK_STREAM = 11  # separates the weights' random numbers from those of batches and resets

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets
 from rlassay.agents import gaussian, losses
 from rlassay.agents.agent import NETWORK_STREAM, Agent, AgentKind, Shapes, hidden, tanh_act
 from rlassay.agents.learner import Learner, descend, new_learner
 from rlassay.agents.regularisers import RegularisedSettings, make_regulariser
+from rlassay.kernel import nets
 
 LOG_STD_BOUNDS = (-10.0, 2.0)
 

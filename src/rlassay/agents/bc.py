@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets
 from rlassay.agents.agent import (
     NETWORK_STREAM,
     Agent,
@@ -22,6 +21,7 @@ from rlassay.agents.agent import (
     tanh_act,
 )
 from rlassay.agents.learner import Learner, descend, new_learner
+from rlassay.kernel import nets
 
 
 @dataclass(frozen=True)

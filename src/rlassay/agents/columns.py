@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rlassay import nets
 from rlassay.agents.agent import AgentKind, Shapes, TrainSettings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.kernel import nets
 from rlassay.policy import Policy
 
 ACTION_MARGIN = 1e-5  # actions at the bounds have no finite log-density under tanh

@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets
 from rlassay.agents import losses
 from rlassay.agents.agent import (
     NETWORK_STREAM,
@@ -24,6 +23,7 @@ from rlassay.agents.agent import (
     tanh_act,
 )
 from rlassay.agents.learner import Learner, descend, descend_in_parts, new_learner
+from rlassay.kernel import nets
 
 LOG_STD_BOUNDS = (-5.0, 2.0)
 MEAN_BOUND = 9.0

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rlassay import nets
+from rlassay.kernel import nets
 
 Actor = dict[str, nets.Params | jax.Array]
 

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets
 from rlassay.agents import gaussian, losses
 from rlassay.agents.agent import NETWORK_STREAM, Agent, Shapes, hidden, tanh_act
 from rlassay.agents.learner import Learner, cosine_adam, descend, new_learner
 from rlassay.agents.regularisers import RegularisedSettings, make_regulariser
+from rlassay.kernel import nets
 
 LOG_STD_BOUNDS = (-5.0, 2.0)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
-from rlassay import train
+from rlassay.kernel import fitting
 
 
 class Learner(NamedTuple):
@@ -44,7 +44,7 @@ def descend_in_parts(
     The sum is the same; activations of many rows that would not fit the processor's cache together do so part by part.
     """
     gradient_of = functools.partial(jax.value_and_grad(loss, has_aux=True), learner.params)
-    (value, aux), gradient = train.mean_over_parts(gradient_of, columns, parts)
+    (value, aux), gradient = fitting.mean_over_parts(gradient_of, columns, parts)
     return _moved(optimiser, learner, gradient), value, aux
 
 

@@ -15,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets
 from rlassay.agents import losses
 from rlassay.agents.agent import (
     NETWORK_STREAM,
@@ -27,6 +26,7 @@ from rlassay.agents.agent import (
     tanh_act,
 )
 from rlassay.agents.learner import Learner, descend, new_learner
+from rlassay.kernel import nets
 
 LOG_STD_BOUNDS = (-5.0, 0.0)
 

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets, train
 from rlassay.agents.agent import PREPARE_STREAM, Shapes, ValueSettings
 from rlassay.agents.columns import Columns
 from rlassay.agents.learner import Learner, descend, new_learner
 from rlassay.agents.losses import mean_absolute, td_target
+from rlassay.kernel import fitting, nets
 
 LARGEST_EXPONENT = 20.0  # beyond it the exponential goes on as its tangent
 STATISTICS_RATE = 0.01  # of the running mean and deviation of the cost
@@ -221,15 +221,15 @@ def _sarsa_prepare(settings: RegularisedSettings, shapes: Shapes):
         error = nets.scalar(critic, batch.observations, batch.actions) - target
         return (batch.sarsa_known * error**2).mean(), None
 
-    def step(learner: Learner, columns: Columns, inputs: train.Inputs):
+    def step(learner: Learner, columns: Columns, inputs: fitting.Inputs):
         learner, value, _ = descend(adam, learner, loss, columns.batch(inputs.rows, shapes))
         return learner, {"loss": value}
 
     def prepare(state: RegulariserState, columns: Columns, seed: int) -> RegulariserState:
         if settings.bwd_critic != "sarsa":
             return state
-        start = train.stack([new_learner(adam, state.critic)])
-        fitted = train.fit(
+        start = fitting.stack([new_learner(adam, state.critic)])
+        fitted = fitting.fit(
             step,
             start,
             columns,
@@ -238,6 +238,6 @@ def _sarsa_prepare(settings: RegularisedSettings, shapes: Shapes):
             batch_size=settings.batch_size,
             seeds=[int(np.random.SeedSequence([seed, PREPARE_STREAM]).generate_state(1)[0])],
         )
-        return state._replace(critic=train.unstack(fitted.params, 0))
+        return state._replace(critic=fitting.unstack(fitted.params, 0))
 
     return prepare

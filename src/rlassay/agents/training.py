@@ -17,17 +17,17 @@ from typing import Any
 import jax
 import numpy as np
 
-from rlassay import train
 from rlassay.agents.agent import Shapes, TrainSettings
 from rlassay.agents.checkpoint import identity, load_checkpoint, save_checkpoint
 from rlassay.agents.columns import make_columns
 from rlassay.agents.registry import agent_kind
-from rlassay.agents.run import Evaluation, Run
 from rlassay.agents.trackers import open_trackers
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.kernel import fitting
 from rlassay.policy import Policy
+from rlassay.results.run import Evaluation, Run
 from rlassay.rollout import Evaluator, reset_seed
 from rlassay.settings import change, flatten, identifying
 
@@ -122,7 +122,7 @@ class Trainer:
             state, record = resumed
             self._restore(record)
             self.policy = self._policy_of(state)
-        state = train.stack([state])
+        state = fitting.stack([state])
         while not self._finished:
             started = time.monotonic()
             state = self._fit(state, report)
@@ -132,7 +132,7 @@ class Trainer:
             self.run.seconds["total"] += time.monotonic() - started
             # The checkpoint comes last: where it says that updates are done, their outputs are there.
             self._write()
-            save_checkpoint(path, key, train.unstack(state, 0), self._record())
+            save_checkpoint(path, key, fitting.unstack(state, 0), self._record())
             report(self.run.updates, self._news())
         return self.run
 
@@ -150,7 +150,7 @@ class Trainer:
             self._after_chunk(steps * each, stacked, info)
             report(self.run.updates, self._news())
 
-        return train.fit(
+        return fitting.fit(
             self.agent.step,
             state,
             self.columns,
@@ -169,7 +169,7 @@ class Trainer:
         self.run.updates = updates
         self.log.append({"update": updates, **numbers})
         if _all_finite(stacked) and np.isfinite(list(numbers.values())).all():
-            self.policy = self._policy_of(train.unstack(stacked, 0))
+            self.policy = self._policy_of(fitting.unstack(stacked, 0))
         elif self.run.diverged_at is None:
             self.run.diverged_at = updates
 

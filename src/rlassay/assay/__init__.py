@@ -15,10 +15,10 @@ from rlassay.assay.card import make_card
 from rlassay.assay.clock import Clock
 from rlassay.assay.compare import rank_cards, require_same_task
 from rlassay.assay.settings import PRESETS, Plan, ScoreSettings, plan
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import Reference, reference_for
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.references import Reference, reference_for
-from rlassay.scorecard import Comparison, Scorecard
+from rlassay.results.card import Comparison, Scorecard
 from rlassay.scores import resolve
 
 __all__ = ["PRESETS", "Assessment", "Plan", "ScoreSettings", "assess", "compare", "plan", "score"]
@@ -134,7 +134,7 @@ def can_learn_values(data: Dataset) -> bool:
 
 def _load(source: Any, clock: Clock, env_id: str | None = None) -> Dataset:
     with _loading(clock):
-        from rlassay.io import load
+        from rlassay.formats import load
 
         data = load(source, env_id=env_id)
         _require_finite(data)

@@ -18,10 +18,10 @@ from rlassay.assay.settings import Plan, Shared
 from rlassay.critic import FittedCritic, Scaling, fit_critic
 from rlassay.critic.fit import q_apply, q_parameters
 from rlassay.critic.sample import split_rows
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import Reference
 from rlassay.errors import DatasetError, RlassayError
 from rlassay.progress import progress
-from rlassay.references import Reference
 from rlassay.scores.behaviour import Policies, fit_policies, neighbour_entropy
 from rlassay.scores.counted import count_cells
 from rlassay.transport import (

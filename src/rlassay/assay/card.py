@@ -16,16 +16,16 @@ from rlassay.assay.assessment import Assessment
 from rlassay.assay.measure import measure_all
 from rlassay.assay.series import row_scores, series
 from rlassay.assay.warn import assessment_warnings, data_warnings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
+from rlassay.results.card import Scorecard, Warning
 from rlassay.runtime import available_cores
-from rlassay.scorecard import Scorecard, Warning
 from rlassay.transport.settings import RELATIVE_EPSILON
 
 
 def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
     """Measure the named scores and describe how they came about."""
-    from rlassay.inspect import inspect
+    from rlassay.inspection import inspect
 
     data = assessment.data
     scores, missing = measure_all(assessment, names)

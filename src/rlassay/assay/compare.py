@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
-from rlassay.scorecard import Comparison, Rank, Score, Scorecard
+from rlassay.results.card import Comparison, Rank, Score, Scorecard
 
 
 def require_same_task(datasets: Sequence[Dataset], force: bool) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 from rlassay import stats
 from rlassay.assay.assessment import Assessment, Unavailable
 from rlassay.assay.columns import column, entries
-from rlassay.references import Reference
-from rlassay.scorecard import Score, Warning
+from rlassay.data.references import Reference
+from rlassay.results.card import Score, Warning
 from rlassay.scores import SCORES, SEEDED, ScoreSpec, evaluate, spec_of
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from rlassay.assay.assessment import Assessment
 from rlassay.critic import warnings_of
-from rlassay.dataset import Dataset
-from rlassay.scorecard import Warning
+from rlassay.data.dataset import Dataset
+from rlassay.results.card import Warning
 
 TINY = 1_000
 

@@ -62,7 +62,7 @@ def inspect(
     observation_keys: KeysOption = None,
 ) -> None:
     """Check structure, alignment and ranges; exit 1 when a check fails."""
-    from rlassay.inspect import inspect_source
+    from rlassay.inspection import inspect_source
 
     inspection = inspect_source(
         path,
@@ -103,7 +103,7 @@ def convert(
     observation_keys: KeysOption = None,
 ) -> None:
     """Write a dataset in another format, and say what that format cannot hold."""
-    from rlassay.io import convert as convert_dataset
+    from rlassay.formats import convert as convert_dataset
 
     data, notes = convert_dataset(
         source,

@@ -10,7 +10,7 @@ import typer
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, emit_json
 
 if TYPE_CHECKING:
-    from rlassay.scorecard import Scorecard
+    from rlassay.results.card import Scorecard
 
 PresetOption = Annotated[
     str, typer.Option("--preset", help="default, paper (Algorithm 1 as printed) or fast.")
@@ -146,7 +146,7 @@ def _samples() -> list[str]:
 def _cards_or_data(path: str, env: str | None) -> list[Any]:
     """A .json file holds cards; anything else is a dataset."""
     import rlassay
-    from rlassay.scorecard import read_cards
+    from rlassay.results.card import read_cards
 
     if path.endswith(".json"):
         return read_cards(Path(path))
@@ -178,7 +178,7 @@ def _show(
     comparison: dict[str, Any] | None = None,
 ) -> None:
     """JSON where asked, the page where asked, and a table unless stdout carries the JSON."""
-    from rlassay.scorecard import cards_to_dict
+    from rlassay.results.card import cards_to_dict
 
     quiet = emit_json(comparison or cards_to_dict(cards), json)
     if html is not None:

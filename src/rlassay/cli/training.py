@@ -59,7 +59,7 @@ def train_command(
     keep_compiled_programs()
     from rlassay.agents import train_agent
     from rlassay.agents.training import make_settings, read_weights
-    from rlassay.io import load
+    from rlassay.formats import load
     from rlassay.progress import progress
     from rlassay.settings import parse_pairs
 
@@ -124,7 +124,7 @@ def oracle_command(
 
 def _one_oracle(path: str, env: str | None, agents: list[str], workers: int | None, **options: Any):
     from rlassay.engine.local import LocalEngine
-    from rlassay.io import load
+    from rlassay.formats import load
     from rlassay.oracle import oracle
     from rlassay.progress import progress
 

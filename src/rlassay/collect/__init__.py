@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rlassay.collect.graded import RolloutSettings
     from rlassay.collect.recipes import Recipe
     from rlassay.collect.sources import Actors
-    from rlassay.dataset import Dataset
+    from rlassay.data.dataset import Dataset
 
 SCHEMA = "rlassay.collection/1"
 INDEX = "index.json"
@@ -101,11 +101,11 @@ def _recipes(actors: Actors, settings: CollectSettings) -> list[Recipe]:
 def _write(
     actors, recipe: Recipe, folder: Path, settings: CollectSettings, report
 ) -> dict[str, Any]:
-    from rlassay import io
+    from rlassay import formats
     from rlassay.collect.graded import RolloutSettings, describe, summarise
 
-    formats = ("d4rl", "minari") if settings.format == "both" else (settings.format,)
-    paths = {name: folder / _file_name(actors.env_id, recipe.name, name) for name in formats}
+    wanted_formats = ("d4rl", "minari") if settings.format == "both" else (settings.format,)
+    paths = {name: folder / _file_name(actors.env_id, recipe.name, name) for name in wanted_formats}
     rollout = RolloutSettings(settings.transitions, settings.noise)
     wanted = describe(actors, recipe, rollout)
     known = {name: _existing(path, wanted) for name, path in paths.items()}
@@ -114,8 +114,8 @@ def _write(
         data = make_dataset(actors, recipe, rollout)
     for name, path in paths.items():
         if known[name] is None:
-            io.save(data, path, format=name)
-    summary = summarise(data, paths[formats[0]])
+            formats.save(data, path, format=name)
+    summary = summarise(data, paths[wanted_formats[0]])
     report(
         f"{recipe.name}: {summary['transitions']:,} transitions, mean return {summary['mean_return']}"
     )
@@ -140,11 +140,11 @@ def _file_name(env_id: str, name: str, kind: str) -> str:
 
 def _existing(path: Path, wanted: dict[str, Any]) -> Dataset | None:
     """A dataset that an earlier call wrote with the same provenance; one of another kind is refused, not replaced."""
-    from rlassay import io
+    from rlassay import formats
 
     if not path.exists():
         return None
-    data = io.load(path)
+    data = formats.load(path)
     found = {key: data.origin.metadata.get(key) for key in wanted}
     if found != wanted:
         raise DatasetError(

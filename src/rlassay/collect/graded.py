@@ -13,9 +13,9 @@ import numpy as np
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.replay import read_rows
 from rlassay.collect.sources import Actors, RunActors
-from rlassay.dataset import Dataset, Origin
+from rlassay.data.dataset import Dataset, Origin
+from rlassay.data.references import reference_for
 from rlassay.policy import Policy
-from rlassay.references import reference_for
 from rlassay.rollout import Transitions, collect, make_env
 
 REVISION = 1

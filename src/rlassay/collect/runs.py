@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.collect.sources import RunActors, read_curve
+from rlassay.data.references import reference_for
 from rlassay.errors import SolverError
 from rlassay.progress import progress
-from rlassay.references import reference_for
 from rlassay.runtime import state_folder
 
 # What a run's numbers depend on; how far it goes and how often it looks up is not part of its identity.

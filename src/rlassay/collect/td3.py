@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets, train
 from rlassay.collect.replay import Replay
 from rlassay.collect.settings import TD3Settings
+from rlassay.kernel import fitting, nets
 from rlassay.policy import Policy
 from rlassay.rollout import Evaluator, make_env, reset_seed
 
@@ -218,7 +218,7 @@ class Trainer:
         shape = (self.settings.burst, self.settings.batch_size)
         columns: Any = self.replay.sample(rng.integers(0, self.replay.count, shape))
         noise = rng.standard_normal((*shape, len(self.low)), dtype=np.float32)
-        self.state, info = train.run_steps(
+        self.state, info = fitting.run_steps(
             make_step(self.settings), self.state, None, Batches._make((*columns, noise))
         )
         self.info = {name: float(np.mean(value)) for name, value in info.items()}

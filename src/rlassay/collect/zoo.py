@@ -12,9 +12,9 @@ import numpy as np
 from rlassay.collect.graded import software_versions
 from rlassay.collect.recipes import medium_step
 from rlassay.collect.sources import MANIFEST, RunActors
+from rlassay.data.references import reference_for
 from rlassay.engine.files import write_json
 from rlassay.policy import Policy
-from rlassay.references import reference_for
 from rlassay.rollout import evaluate
 
 EVALUATION_EPISODES = 20

@@ -10,7 +10,7 @@ from rlassay.critic.fit import OnProgress, fit_networks, training_columns
 from rlassay.critic.model import Critic, Scaling
 from rlassay.critic.sample import split_episodes
 from rlassay.critic.settings import FAST, PAPER, CriticSettings, refuse_idle_settings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 
 __all__ = [

@@ -12,7 +12,7 @@ from rlassay.critic.fit import Columns, end_values
 from rlassay.critic.model import Critic
 from rlassay.critic.returns import lambda_returns, rows_left, sums_along
 from rlassay.critic.sample import FEWEST_HELD_OUT
-from rlassay.scorecard import Warning
+from rlassay.results.card import Warning
 
 NEARLY_COMPLETE = 0.01  # weight of what lies behind an episode's cut
 SHARE_OF_DEVIATION = 0.05  # tolerated bias, as a share of the returns' standard deviation

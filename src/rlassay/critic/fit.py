@@ -1,4 +1,4 @@
-"""Training of the behavioural critic: Q towards returns or one-step targets, V towards Q, all through `train.fit`."""
+"""Training of the behavioural critic: Q towards returns or one-step targets, V towards Q, all through `fitting.fit`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets, train
 from rlassay.critic.model import Critic, Scaling, forward
 from rlassay.critic.returns import constant_bootstrap, lambda_returns
 from rlassay.critic.sample import Trajectories
 from rlassay.critic.settings import CriticSettings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
+from rlassay.kernel import fitting, nets
 
 CHUNK = 500  # gradient steps between two points of the training curve
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
@@ -70,7 +70,7 @@ def _optimiser(learning_rate: float, steps: int | None) -> optax.GradientTransfo
 
 
 @functools.lru_cache(maxsize=32)
-def _make_step(settings: CriticSettings, observation_dim: int) -> train.Step:
+def _make_step(settings: CriticSettings, observation_dim: int) -> fitting.Step:
     optimiser = _optimiser(settings.learning_rate, settings.steps if settings.decay else None)
 
     def target(state: Any, batch: Batch) -> jax.Array:
@@ -133,7 +133,7 @@ class _Fitting:
         self.columns, self.scaling, self.settings, self.seeds = columns, scaling, settings, seeds
         self.on_progress = on_progress
         dims = (columns.observation_dim, columns.inputs.shape[1])
-        self.state = train.stack([_initial_state(settings, seed, dims) for seed in seeds])
+        self.state = fitting.stack([_initial_state(settings, seed, dims) for seed in seeds])
         self.curve: dict[str, list] = {"step": [], "loss": [], "value": []}
         stride = max(1, len(columns.inputs) // PROBE_ROWS)
         self.probe = columns.inputs[::stride][:PROBE_ROWS]
@@ -184,7 +184,7 @@ class _Fitting:
     def _run(self, rows: list[dict[str, np.ndarray]], start: int, steps: int) -> None:
         """Train on the rows of each seed from update `start` to `steps`."""
         batch_size = self.settings.batch_size
-        self.state = train.fit(
+        self.state = fitting.fit(
             _make_step(self.settings, self.columns.observation_dim),
             self.state,
             None,
@@ -261,7 +261,7 @@ def end_values(critic: Critic, seed: int, columns: Columns, values: np.ndarray) 
 
 def _layers(state: Any, seeds: int) -> list[dict[str, Any]]:
     online = jax.tree.map(np.asarray, state["online"])
-    return [train.unstack(online, k) for k in range(seeds)]
+    return [fitting.unstack(online, k) for k in range(seeds)]
 
 
 def _gather(
@@ -275,6 +275,6 @@ def _gather(
     """The batches of a chunk, gathered beside the running one: a gather inside the loop is slow on CPU, and the
     compiled program would depend on the number of rows."""
     columns = rows[member]
-    chosen = train.draw_inputs(seed, first, count, batch_size, len(columns["inputs"]), None).rows
+    chosen = fitting.draw_inputs(seed, first, count, batch_size, len(columns["inputs"]), None).rows
     chosen = np.asarray(chosen)
     return {name: jax.device_put(column.take(chosen, axis=0)) for name, column in columns.items()}

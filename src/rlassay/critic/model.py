@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.critic.settings import CriticSettings
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 
 BLOCK = 8_192  # rows evaluated at once
 
@@ -107,7 +107,7 @@ def forward(layers, inputs: np.ndarray) -> np.ndarray:
 def _apply():
     import jax
 
-    from rlassay import nets
+    from rlassay.kernel import nets
 
     return jax.jit(lambda layers, inputs: nets.mlp(layers, inputs)[:, 0])
 

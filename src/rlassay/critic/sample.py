@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 
 MOST_HELD_OUT_ROWS = 25_000
 LONGEST_HELD_OUT = (

@@ -14,7 +14,7 @@ from rlassay.curation.facade import apply_rule
 from rlassay.curation.result import Curation, provenance_text
 from rlassay.curation.rule import Rule
 from rlassay.curation.weights import TEMPERATURES, Weights, weigh, write_weights
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
 
 WORTH = {"advantage": "advantage", "value-gap": "value_gap"}  # kind of weights -> score of a row
@@ -43,7 +43,7 @@ class Request:
 
 def curate_file(request: Request) -> dict[str, Any]:
     """Do it, and return the JSON of `rlassay.curation/1`. Whatever can be refused is refused before scoring."""
-    from rlassay.io import load
+    from rlassay.formats import load
 
     _check_weights(request)
     data = load(request.source, extras=True, **request.read)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 
 CELLS = 1_000  # most cells
 ROWS = 100_000  # most rows that are put into cells; a longer dataset is thinned evenly inside its episodes

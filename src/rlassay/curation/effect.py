@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 
 
 def counted(data: Dataset) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rlassay.curation.ranking import parse_terms
 from rlassay.curation.result import Curation, with_provenance
 from rlassay.curation.rule import Choice, Rule, choose
 from rlassay.curation.table import EpisodeTable
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import SettingsError
 
 
@@ -38,7 +38,7 @@ def curate(
     `data` is anything that `rlassay.load` takes. `more` reaches the rule's `idle_tolerance` and `diversity`, and the
     settings of scoring (`preset`, `settings`). A `table` from `rlassay.episode_scores` saves scoring again.
     """
-    from rlassay.io import load
+    from rlassay.formats import load
 
     own = {name: more.pop(name) for name in ("idle_tolerance", "diversity") if name in more}
     rule = Rule(

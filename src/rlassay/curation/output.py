@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-from rlassay.dataset import Dataset, Note
+from rlassay.data.dataset import Dataset, Note
 from rlassay.engine.files import replacing, reserve, write_atomically
 from rlassay.errors import DatasetError, SettingsError
 
@@ -113,7 +113,7 @@ def write(
     if target.kind == "command":
         return ()
     if target.kind == "dataset":
-        from rlassay.io import save
+        from rlassay.formats import save
 
         return save(data, target.path, format=target.format)
     names = robomimic_demos(source, data.origin.metadata.get("mask"))

@@ -12,8 +12,8 @@ import numpy as np
 
 from rlassay import __version__
 from rlassay.curation.rule import Rule
-from rlassay.dataset import Dataset
-from rlassay.scorecard import json_values
+from rlassay.data.dataset import Dataset
+from rlassay.results.card import json_values
 
 SCHEMA = "rlassay.curation/1"
 PROVENANCE = "curation"  # key of a dataset's metadata

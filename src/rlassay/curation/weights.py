@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError, SettingsError
 

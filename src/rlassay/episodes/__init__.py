@@ -14,7 +14,7 @@ import numpy as np
 
 from rlassay.curation.diversity import visited_cells
 from rlassay.curation.table import Direction, EpisodeTable, write_episode_table
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.episodes.every_row import EveryRow, cloning_surprise
 from rlassay.errors import DatasetError, SettingsError
 

@@ -19,7 +19,7 @@ from rlassay.report.series import (
     thin_rows,
     top_threshold,
 )
-from rlassay.scorecard import Scorecard
+from rlassay.results.card import Scorecard
 
 Spec = dict[str, Any]
 UNITS = {"value": "discounted sum of rewards", "action": "in the units of the file"}

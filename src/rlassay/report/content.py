@@ -10,7 +10,7 @@ from typing import Any
 from rlassay.report import charts, words
 from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import episodes_of, thin
-from rlassay.scorecard import Score, Scorecard
+from rlassay.results.card import Score, Scorecard
 
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}

@@ -11,7 +11,7 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
 from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import episodes_of, plain_card
-from rlassay.scorecard import Scorecard
+from rlassay.results.card import Scorecard
 
 DATA, RANDOM, GOLD = "#1f5f99", "#8a8f99", "#b87503"
 SUFFIXES = (".png", ".svg")

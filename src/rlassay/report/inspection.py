@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from rlassay.inspect import Check, Inspection
+    from rlassay.inspection import Check, Inspection
 
 STYLES = {"pass": "green", "warn": "yellow", "fail": "bold red"}
 NARROW = 70  # below this width each check is a block instead of a row

@@ -18,7 +18,7 @@ from rlassay.report import words
 from rlassay.report.content import View, card_view
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
-from rlassay.scorecard import Scorecard
+from rlassay.results.card import Scorecard
 
 MAX_BYTES = 2_000_000
 EPISODE_BYTES = 300_000  # of the page may hold episodes; the rest is BokehJS and text

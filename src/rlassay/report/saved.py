@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.errors import DatasetError
-from rlassay.scorecard import Score, Scorecard, read_cards
+from rlassay.results.card import Score, Scorecard, read_cards
 
 COMPARISON = "rlassay.comparison/1"
 SECTIONS = ("dataset", "settings", "diagnosis", "series", "inspection", "software", "seconds")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.scorecard import Scorecard, json_values
+from rlassay.results.card import Scorecard, json_values
 
 TOP_SHARE = 0.1  # the top decile that figures mark
 FIXED_COLUMNS = ("index", "start", "length", "return")

@@ -8,7 +8,7 @@ from typing import Any
 from rlassay.report import charts, words
 from rlassay.report.content import View
 from rlassay.report.meanings import in_reading_order, meaning_of
-from rlassay.scorecard import Scorecard
+from rlassay.results.card import Scorecard
 
 
 def several_view(

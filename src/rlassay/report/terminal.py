@@ -14,7 +14,7 @@ from rich.text import Text
 from rlassay.report import words
 from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
-from rlassay.scorecard import Score, Scorecard, Warning
+from rlassay.results.card import Score, Scorecard, Warning
 
 NARROW = 70  # below this width a table becomes one block per row
 SIDE_BY_SIDE = ("bwd", "return", "q", "return_top10", "pd")  # of several cards, most telling first

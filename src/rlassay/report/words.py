@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rlassay.report.meanings import meaning_of
-from rlassay.scorecard import Score, Scorecard
+from rlassay.results.card import Score, Scorecard
 
 ARROWS = {"higher": "↑", "lower": "↓"}
 VALUE_SCORES = ("q", "advantage", "pd", "bwd")  # families that rest on the critic

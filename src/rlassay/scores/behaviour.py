@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets, train
+from rlassay.kernel import fitting, nets
 from rlassay.scores.settings import BaselineSettings
 
 HIDDEN = (100, 100)
@@ -74,8 +74,8 @@ def fit_policies(
         "before_tanh": jnp.asarray(before_tanh.astype(np.float32)),
     }
     dims = (states.shape[1], actions.shape[1])
-    state = train.stack([_initial(settings, seed, dims) for seed in seeds])
-    state = train.fit(
+    state = fitting.stack([_initial(settings, seed, dims) for seed in seeds])
+    state = fitting.fit(
         _make_step(settings.fit_learning_rate, settings.fit_steps),
         state,
         data,
@@ -85,7 +85,7 @@ def fit_policies(
         seeds=seeds,
     )
     online = jax.tree.map(np.asarray, state["online"])
-    return Policies(tuple(train.unstack(online, k) for k in range(len(seeds))), scale)
+    return Policies(tuple(fitting.unstack(online, k) for k in range(len(seeds))), scale)
 
 
 def _initial(settings: BaselineSettings, seed: int, dims: tuple[int, int]) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def _optimiser(learning_rate: float, steps: int) -> optax.GradientTransformation
 
 
 @functools.lru_cache(maxsize=8)
-def _make_step(learning_rate: float, steps: int) -> train.Step:
+def _make_step(learning_rate: float, steps: int) -> fitting.Step:
     optimiser = _optimiser(learning_rate, steps)
 
     def loss(online: Any, states: jax.Array, wanted: jax.Array, before_tanh: jax.Array):
@@ -114,7 +114,7 @@ def _make_step(learning_rate: float, steps: int) -> train.Step:
         distance = (before_tanh - mean) * jnp.exp(-log_spread)
         return cloned + jnp.mean(0.5 * distance**2 + log_spread)
 
-    def step(state: Any, data: Any, drawn: train.Inputs):
+    def step(state: Any, data: Any, drawn: fitting.Inputs):
         batch = [data[name][drawn.rows] for name in ("states", "wanted", "before_tanh")]
         value, gradient = jax.value_and_grad(loss)(state["online"], *batch)
         updates, optimiser_state = optimiser.update(gradient, state["optimiser"])

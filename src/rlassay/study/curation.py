@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.curation import Rule, apply_rule, weigh, write_weights
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.stats import mean_interval
@@ -86,7 +86,7 @@ def prepare_task(
     settings: Mapping[str, Any], data: Mapping[str, Any], folder: Path
 ) -> dict[str, Any]:
     """The worker's side: choose and weigh, write into the task's folder, and tell what each arm holds."""
-    from rlassay.io import load
+    from rlassay.formats import load
 
     source = load(data["path"])
     scores = Scores(source, settings["seed"], settings["preset"])
@@ -112,7 +112,7 @@ class Scores:
 
 
 def _prepare(arm: str, source: Dataset, scores: Scores, seed: int, folder: Path) -> dict[str, Any]:
-    from rlassay.io import save
+    from rlassay.formats import save
 
     data, weights = source, None
     if arm == "random":
@@ -188,7 +188,7 @@ def train_task(
     """The worker's side: one agent on one arm."""
     from rlassay.agents import train_agent
     from rlassay.agents.training import read_weights
-    from rlassay.io import load
+    from rlassay.formats import load
 
     dataset = load(data["path"])
     weights = None if data["weights"] is None else read_weights(Path(data["weights"]), dataset)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from rlassay import io
+from rlassay import formats
 from rlassay.collect import make_dataset
 from rlassay.collect.graded import RolloutSettings, describe
 from rlassay.collect.recipes import RANDOM_STEP, Recipe
@@ -69,7 +69,7 @@ def stored_dataset(
     if not (path.exists() and beside.exists()):
         report(f"rolling out {actors.env_id} {recipe.name}")
         data = make_dataset(actors, recipe, settings)
-        io.save(data, path)
+        formats.save(data, path)
         write_json(beside, {"fingerprint": data.fingerprint})
     fingerprint = json.loads(beside.read_text())["fingerprint"]
     return StudyData(actors.env_id, recipe.name, path, fingerprint, identity)

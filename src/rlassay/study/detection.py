@@ -42,7 +42,7 @@ def score_task(
 ) -> dict[str, Any]:
     """The worker's side: every score of every episode, turned so that higher is better."""
     from rlassay.episodes import episode_scores
-    from rlassay.io import load
+    from rlassay.formats import load
 
     table = episode_scores(
         load(data["path"]),

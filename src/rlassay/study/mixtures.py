@@ -10,7 +10,7 @@ from rlassay.collect.graded import RolloutSettings, roll_out
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS
 from rlassay.collect.sources import MANIFEST, Actors, RunActors, ZooActors
-from rlassay.dataset import Dataset
+from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.runtime import state_folder
 from rlassay.study.data import StudyData, stored_dataset

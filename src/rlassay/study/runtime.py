@@ -92,7 +92,7 @@ def _update_seconds(agent: str, environment: str, path: Path) -> float:
     import tempfile
 
     from rlassay.agents import train_agent
-    from rlassay.io import load
+    from rlassay.formats import load
 
     data, seconds = load(path), []
     for updates in (PROBE_UPDATES, 2 * PROBE_UPDATES):
@@ -107,7 +107,7 @@ def _update_seconds(agent: str, environment: str, path: Path) -> float:
 def growth_rows(environment: str, paths: Mapping[str, Path], report: Report) -> list[Row]:
     """Scores of every dataset with fewer transitions or a shorter critic; the last row of each is the full one."""
     from rlassay.assay import score
-    from rlassay.io import load
+    from rlassay.formats import load
 
     datasets = {name: load(path) for name, path in paths.items()}
     rows = []

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay import nets, train
+from rlassay.kernel import fitting, nets
 from rlassay.transport.costs import pair_costs, resolve_cost
 from rlassay.transport.held_out import Scale, Trained, evaluate, units_of
 from rlassay.transport.problem import (
@@ -75,7 +75,7 @@ def dual(
         units_of(settings, part.costs, epsilon)
         for part, epsilon in zip(calibration, epsilons, strict=True)
     ]
-    state = train.stack(
+    state = fitting.stack(
         [_initial(problem, settings, *one) for one in zip(scales, seeds, strict=True)]
     )
     history: list[tuple[int, np.ndarray]] = []
@@ -85,7 +85,7 @@ def dual(
         if on_progress:
             on_progress(done)
 
-    state = train.fit(
+    state = fitting.fit(
         _make_step(
             settings.regulariser, settings.potentials, settings.learning_rate, settings.steps
         ),
@@ -104,7 +104,7 @@ def dual(
         evaluate(
             problem,
             settings,
-            Trained(train.unstack(potentials, k), scales[k], _curve(history, k)),
+            Trained(fitting.unstack(potentials, k), scales[k], _curve(history, k)),
             calibration[k],
             pairs[k],
         )
@@ -204,8 +204,8 @@ def _outputs(params: nets.Params, batch: Batch) -> tuple[jax.Array, jax.Array]:
         repeated = jnp.broadcast_to(
             batch.states[:, None], (*batch.costs.shape, batch.states.shape[1])
         )
-        g = nets.scalar(train.unstack(params, 0), batch.states, batch.actions)
-        f = nets.scalar(train.unstack(params, 1), repeated, batch.random)
+        g = nets.scalar(fitting.unstack(params, 0), batch.states, batch.actions)
+        f = nets.scalar(fitting.unstack(params, 1), repeated, batch.random)
     return g, f.reshape(batch.costs.shape)
 
 

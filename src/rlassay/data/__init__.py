@@ -1,0 +1,1 @@
+"""The dataset and what is known about its columns and its task."""

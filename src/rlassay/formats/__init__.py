@@ -1,0 +1,219 @@
+"""Read any of the known formats into a `Dataset`, and write the ones that other tools read.
+
+`load` and `save` are the whole interface. A format is told by the content of the source, never by its name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rlassay.data.dataset import COLUMNS, Dataset, Note
+from rlassay.engine.files import replacing, replacing_folder, reserve
+from rlassay.errors import DatasetError
+from rlassay.formats.guards import refusing
+from rlassay.formats.options import ReadOptions
+
+READ_FORMATS = (
+    "d4rl",
+    "minari",
+    "npz",
+    "npy",
+    "ogbench",
+    "d3rlpy-v2",
+    "d3rlpy-v1",
+    "robomimic",
+    "lerobot",
+)
+WRITE_FORMATS = ("d4rl", "npz", "minari", "minari-arrow", "minari-parquet")
+_SUFFIXES = {".hdf5": "d4rl", ".h5": "d4rl", ".npz": "npz"}
+
+
+def load(
+    source: Any,
+    *,
+    format: str | None = None,
+    env_id: str | None = None,
+    mask: str | None = None,
+    max_episode_steps: int | None = None,
+    observation_keys: Sequence[str] | None = None,
+    extras: bool = False,
+) -> Dataset:
+    """A Dataset from a path, a Minari id, a mapping of columns or a `MinariDataset`.
+
+    `format` forces a reader where two layouts look alike. `env_id` names the environment, `mask` chooses a filter key
+    of a robomimic file, `max_episode_steps` cuts episodes of sources without timeouts, `observation_keys` chooses and
+    orders the vectors of a dict of observations, and `extras` also reads arrays beside the schema. A bad source raises
+    `DatasetError`.
+    """
+    keys = tuple(observation_keys) if observation_keys else None
+    options = ReadOptions(env_id, mask, max_episode_steps, keys, extras)
+    if isinstance(source, Dataset):
+        return _with_environment(source, env_id)
+    if isinstance(source, str | os.PathLike):
+        path = _existing(source)
+        name = path if isinstance(source, os.PathLike) or path.exists() else source
+        with refusing(name, "a dataset"):
+            return _reader_for(path, format, options)(path, options)
+    with refusing("the object", "a dataset"):
+        return _load_object(source, options)
+
+
+def save(
+    data: Dataset, path: str | os.PathLike, *, format: str | None = None, overwrite: bool = True
+) -> tuple[Note, ...]:
+    """Write a Dataset; the result names what the format cannot hold. The target is whole or unchanged."""
+    target = Path(path)
+    chosen = _write_format(target, format)
+    _refuse_occupied(target, overwrite)
+    if chosen.startswith("minari"):
+        return tuple(_save_minari(data, target, chosen.partition("-")[2] or "hdf5"))
+    if target.is_dir():
+        raise DatasetError(f"{target} is a folder", remedy="name a file")
+    from rlassay.formats import d4rl, npz
+
+    with replacing(target) as temporary:
+        reserve(temporary, _size_on_disk(data))
+        return tuple((d4rl if chosen == "d4rl" else npz).write(data, temporary))
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike,
+    *,
+    to: str | None = None,
+    overwrite: bool = False,
+    **load_options: Any,
+) -> tuple[Dataset, tuple[Note, ...]]:
+    """Load with everything the source holds and save it; the notes say what the target cannot hold."""
+    _refuse_occupied(Path(path), overwrite)
+    _write_format(Path(path), to)
+    data = load(source, extras=True, **load_options)
+    return data, save(data, path, format=to, overwrite=overwrite)
+
+
+def _refuse_occupied(path: Path, overwrite: bool) -> None:
+    if not overwrite and (path.exists() or path.is_symlink()):
+        raise DatasetError(
+            f"{path} exists", remedy="name another place, or replace it with --force"
+        )
+
+
+def _existing(source: str | os.PathLike) -> Path:
+    path = Path(source).expanduser()
+    if path.exists():
+        return path
+    from rlassay.formats.minari_format import local_dataset
+
+    found = local_dataset(str(source))
+    if found is None:
+        raise DatasetError(
+            f"{source} does not exist",
+            allowed="a file, a dataset folder, or the id of a local Minari dataset",
+            remedy="check the path; Minari ids are looked up in $MINARI_DATASETS_PATH",
+        )
+    return found
+
+
+def _reader_for(
+    path: Path, format: str | None, options: ReadOptions
+) -> Callable[[Path, ReadOptions], Dataset]:
+    from rlassay.formats import detect
+
+    if format is not None and format not in READ_FORMATS:
+        raise DatasetError("unknown format", allowed=READ_FORMATS, got=format)
+    name = format or detect.format_of(path)
+    if options.mask is not None and name != "robomimic":
+        raise DatasetError(
+            f"{path} is of the format {name}, which has no masks", remedy="leave out the mask"
+        )
+    return _reader(name)
+
+
+def _reader(name: str) -> Callable[[Path, ReadOptions], Dataset]:
+    """Each branch imports the one library that its format needs."""
+    if name in ("npz", "npy"):
+        from rlassay.formats import npz as module
+    elif name == "ogbench":
+        from rlassay.formats import ogbench as module
+    elif name == "minari":
+        from rlassay.formats import minari_format as module
+    elif name == "lerobot":
+        from rlassay.formats import lerobot as module
+    elif name == "robomimic":
+        from rlassay.formats import robomimic as module
+    elif name == "d4rl":
+        from rlassay.formats import d4rl as module
+    else:
+        from rlassay.formats import d3rlpy_format
+
+        return d3rlpy_format.read_v2 if name == "d3rlpy-v2" else d3rlpy_format.read_v1
+    return module.read
+
+
+def _load_object(source: Any, options: ReadOptions) -> Dataset:
+    if isinstance(source, Mapping):
+        from rlassay.formats import arrays
+
+        return arrays.read(source, options)
+    if type(source).__module__.startswith("minari."):
+        from rlassay.formats import minari_format
+
+        return minari_format.read_object(source, options)
+    raise DatasetError(
+        "the source is of an unknown type",
+        allowed="a path, a Minari id, a mapping of columns, a MinariDataset, a Dataset",
+        got=type(source).__name__,
+    )
+
+
+def _with_environment(data: Dataset, env_id: str | None) -> Dataset:
+    if env_id is None or env_id == data.env_id:
+        return data
+    return Dataset(data._columns, data.episode_starts, replace(data.origin, env_id=env_id))
+
+
+def _write_format(path: Path, format: str | None) -> str:
+    from rlassay.formats.minari_format import DATASET_ID
+
+    if format is not None:
+        if format not in WRITE_FORMATS:
+            raise DatasetError("unknown format to write", allowed=WRITE_FORMATS, got=format)
+        return format
+    if path.suffix.lower() in _SUFFIXES:
+        return _SUFFIXES[path.suffix.lower()]
+    if DATASET_ID.fullmatch(path.name):
+        return "minari"
+    raise DatasetError(
+        f"the name {path.name} tells no format",
+        allowed=".hdf5 or .h5 (D4RL), .npz, name-vN (a Minari folder)",
+        remedy="rename it or name the format",
+    )
+
+
+def _save_minari(data: Dataset, path: Path, data_format: str) -> list[Note]:
+    """Write beside the target, then swap; only a Minari dataset is ever replaced."""
+    from rlassay.formats import minari_format, minari_write
+
+    name = minari_write.dataset_id(path)
+    occupied = path.exists() or path.is_symlink()
+    if occupied and (path.is_symlink() or minari_format.data_folder(path) is None):
+        raise DatasetError(f"{path} exists and is no Minari dataset", remedy="name another place")
+    with replacing_folder(path) as temporary:
+        reserve(temporary / "space", _size_on_disk(data, per_episode=8_192))
+        (temporary / "space").unlink()
+        return minari_write.write(data, temporary, name, data_format)
+
+
+def _size_on_disk(data: Dataset, per_episode: int = 0) -> int:
+    """An upper bound: everything uncompressed, with the containers' own records."""
+    columns = [getattr(data, name) for name in COLUMNS]
+    arrays = [*(column for column in columns if column is not None), *data.origin.extras.values()]
+    return (
+        int(1.05 * sum(array.nbytes for array in arrays))
+        + 65_536
+        + per_episode * data.episode_count
+    )

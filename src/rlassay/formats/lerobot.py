@@ -1,0 +1,160 @@
+"""LeRobot v2.0, v2.1 and v3: Parquet tables of frames, read without the lerobot package.
+
+A frame holds the observation, the action taken there and, under `next.*`, what followed. The observation behind an
+episode's last action is not stored. Videos are not opened.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlassay.data import column_checks as checks
+from rlassay.data.dataset import Dataset, Note
+from rlassay.errors import DatasetError
+from rlassay.formats.assemble import assemble, chosen_keys, join_vectors, left_out
+from rlassay.formats.guards import Budget, read_json
+from rlassay.formats.options import ReadOptions
+from rlassay.formats.tables import numbers, read_parquet
+
+FORMAT = "lerobot"
+INDEX = ("index", "episode_index", "frame_index")
+OUTCOMES = {"next.reward": "rewards", "next.done": "dones", "next.truncated": "timeouts"}
+CAMERAS = ("video", "image")
+KEPT = ("codebase_version", "robot_type", "fps", "total_episodes", "total_frames", "total_tasks")
+
+
+def recognises(folder: Path) -> bool:
+    return (folder / "meta" / "info.json").is_file()
+
+
+def read(folder: Path, options: ReadOptions) -> Dataset:
+    """Every frame, in the order of `index`."""
+    info = read_json(folder / "meta" / "info.json")
+    version = str(info.get("codebase_version"))
+    if not re.fullmatch(r"v?(2\.[01]|3\.\d+)", version):
+        raise DatasetError(
+            f"{folder} is of LeRobot version {version}",
+            allowed="v2.0, v2.1, v3.0",
+            remedy="convert it with the scripts of the lerobot package",
+        )
+    vectors, notes = _observation_keys(info, options)
+    columns = _frames(folder, [*vectors, "action", *INDEX, *OUTCOMES], info)
+    observations, joined = join_vectors({key: columns.pop(key) for key in vectors}, options)
+    others = set(info["features"]) - {*vectors, "action", *INDEX, *OUTCOMES}
+    settled, end_notes = _ends(columns, len(observations))
+    return assemble(
+        {
+            "observations": observations,
+            "actions": columns["action"],
+            "rewards": columns.get("next.reward"),
+            "episode_starts": _episode_starts(columns),
+            **settled,
+        },
+        options,
+        source=folder,
+        format_name=FORMAT,
+        notes=[*notes, *joined, *end_notes, *left_out(others, options)],
+        metadata={key: info[key] for key in KEPT if key in info},
+    )
+
+
+def _observation_keys(info: dict[str, Any], options: ReadOptions) -> tuple[list[str], list[Note]]:
+    features = info.get("features")
+    if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
+        raise DatasetError("meta/info.json describes no features")
+    seen = {
+        key: f
+        for key, f in features.items()
+        if key == "observation" or key.startswith("observation.")
+    }
+    cameras = sorted(key for key, feature in seen.items() if feature.get("dtype") in CAMERAS)
+    vectors = {key: None for key in seen if key not in cameras}
+    if not vectors:
+        raise DatasetError(
+            "the dataset has no observation vectors",
+            allowed="observation.state or another vector of numbers",
+            got=sorted(seen) or "no observations",
+            remedy="images are not scored; add an encoded vector as a feature first",
+        )
+    keys = chosen_keys(vectors, options, "observations")
+    if not cameras:
+        return keys, []
+    message = f"the cameras {', '.join(cameras)} are not read; the observation is {', '.join(keys)}"
+    return keys, [
+        Note("cameras_left_out", message, "encode the images as vectors if the task needs them")
+    ]
+
+
+def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, np.ndarray]:
+    """The named columns of all files, joined and brought into the order of `index`."""
+    files = sorted((folder / "data").glob("chunk-*/*.parquet"), key=_file_order)
+    if not files:
+        raise DatasetError(f"{folder} has no frames", allowed="data/chunk-*/*.parquet")
+    budget = Budget(folder)
+    tables = [read_parquet(file, names, budget) for file in files]
+    if len({tuple(table.schema.names) for table in tables}) > 1:
+        raise DatasetError(f"the files of {folder} differ in their columns")
+    lost = [name for name in names if name not in tables[0].schema.names and name not in OUTCOMES]
+    if lost:
+        raise DatasetError(
+            f"the frames of {folder} lack columns", allowed=names, got=tables[0].schema.names
+        )
+    columns = {
+        name: np.concatenate([numbers(table, name) for table in tables])
+        for name in tables[0].schema.names
+    }
+    return _in_order(columns, info, folder)
+
+
+def _file_order(path: Path) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", f"{path.parent.name}/{path.name}"))
+
+
+def _in_order(
+    columns: dict[str, np.ndarray], info: dict[str, Any], folder: Path
+) -> dict[str, np.ndarray]:
+    index = columns["index"]
+    promised = info.get("total_frames")
+    if isinstance(promised, int) and promised != len(index):
+        raise DatasetError(
+            f"{folder} promises {promised:,} frames and holds {len(index):,}",
+            remedy="a part of the dataset is missing; fetch it again",
+        )
+    order = np.argsort(index, kind="stable")
+    if len(index) and (np.diff(index[order]) == 0).any():
+        raise DatasetError(
+            f"{folder} holds frames twice", remedy="two files overlap; fetch the dataset again"
+        )
+    if np.array_equal(order, np.arange(len(order))):
+        return columns
+    return {name: column[order] for name, column in columns.items()}
+
+
+def _episode_starts(columns: dict[str, np.ndarray]) -> np.ndarray:
+    episode, frame = columns["episode_index"], columns["frame_index"]
+    starts = np.flatnonzero(np.append(True, np.diff(episode) != 0))
+    if len(np.unique(episode[starts])) != len(starts) or frame[starts].any():
+        raise DatasetError(
+            "the frames of an episode are scattered or lack their beginning",
+            remedy="`frame_index` must count from 0 in each episode",
+        )
+    return starts
+
+
+def _ends(columns: dict[str, np.ndarray], rows: int) -> tuple[dict[str, Any], list[Note]]:
+    """Terminals and timeouts; without `next.truncated` a `next.done` may be either."""
+    done = columns.get("next.done")
+    cut = columns.get("next.truncated")
+    if done is None and cut is None:
+        message = "the dataset has no `next.done`; every episode ends without a known reason"
+        note = Note("ends_unknown", message, "record next.done and next.truncated for value scores")
+        return {"terminals": np.zeros(rows, bool)}, [note]
+    if cut is None:
+        return {"dones": done}, []
+    cut = checks.flags("next.truncated", cut, rows)
+    ended = np.zeros(rows, bool) if done is None else checks.flags("next.done", done, rows)
+    return {"terminals": ended & ~cut, "timeouts": cut}, []

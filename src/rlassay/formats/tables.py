@@ -1,0 +1,102 @@
+"""Parquet and Arrow files, measured and validated before anything is taken from them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rlassay.errors import DatasetError
+from rlassay.formats.assemble import refuse_image
+from rlassay.formats.guards import Budget, plain_file, refusing
+
+WIDEST_ROW = 1_000_000  # numbers in one row of one column
+
+
+def read_parquet(path: Path, columns: list[str], budget: Budget) -> pa.Table:
+    """The named columns of a Parquet file, those that it has."""
+    with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
+        present = [name for name in columns if name in file.schema_arrow.names]
+        claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
+        budget.take(max(claimed * file.metadata.num_rows, _uncompressed(file.metadata)), str(path))
+        table = file.read(columns=present, use_threads=False)
+        table.validate(full=True)
+        return table
+
+
+def _uncompressed(metadata: pq.FileMetaData) -> int:
+    return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+
+
+def _row_bytes(field: pa.Field) -> int:
+    kind = field.type
+    if pa.types.is_fixed_size_list(kind):
+        return kind.list_size * 8
+    return 8
+
+
+def numbers(table: pa.Table, name: str) -> np.ndarray:
+    """A column of numbers or of equally long lists of numbers, as an array of rows."""
+    column = table.column(name).combine_chunks()
+    array = column if isinstance(column, pa.Array) else pa.concat_arrays(column.chunks)
+    if array.null_count:
+        raise DatasetError(
+            f"the column {name} has {array.null_count:,} empty entries",
+            remedy="fill or drop the rows",
+        )
+    width: list[int] = []
+    while (
+        pa.types.is_list(array.type)
+        or pa.types.is_large_list(array.type)
+        or pa.types.is_fixed_size_list(array.type)
+    ):
+        width.append(_list_width(array, name))
+        array = array.flatten()
+        if array.null_count:
+            raise DatasetError(f"the column {name} has empty entries inside its lists")
+    if not (
+        pa.types.is_floating(array.type)
+        or pa.types.is_integer(array.type)
+        or pa.types.is_boolean(array.type)
+    ):
+        raise DatasetError(f"the column {name} has the type {table.schema.field(name).type}", allowed="numbers or lists of numbers")  # fmt: skip
+    if len(width) > 1:
+        raise refuse_image(name, width)
+    flat = array.to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, width[0]) if width else flat
+
+
+def _list_width(array: pa.Array, name: str) -> int:
+    if pa.types.is_fixed_size_list(array.type):
+        return array.type.list_size
+    lengths = np.diff(array.offsets.to_numpy())
+    if len(lengths) == 0 or lengths.min() != lengths.max() or not 0 < lengths[0] <= WIDEST_ROW:
+        raise DatasetError(
+            f"the lists of the column {name} differ in length",
+            allowed="one vector of fixed length a row",
+            remedy="ragged observations cannot be scored; pad or encode them first",
+        )
+    return int(lengths[0])
+
+
+def validate_arrow(path: Path, budget: Budget) -> list[int]:
+    """Check every batch of an Arrow file, so that no offset points outside it; the rows of each batch."""
+    size = plain_file(path).stat().st_size
+    budget.take(4 * size, str(path))
+    with pa.OSFile(str(path), "rb") as source:
+        reader = pa.ipc.open_file(source)
+        rows = []
+        for index in range(reader.num_record_batches):
+            batch = reader.get_batch(index)
+            batch.validate(full=True)
+            rows.append(batch.num_rows)
+    return rows
+
+
+def validate_parquet(path: Path, budget: Budget) -> list[int]:
+    """Check a Parquet file in the same way; one entry, its rows."""
+    with pq.ParquetFile(plain_file(path), memory_map=False) as file:
+        budget.take(_uncompressed(file.metadata), str(path))
+        return [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]

@@ -1,0 +1,1 @@
+"""What everything that learns here is built from: networks and the loop that fits them."""

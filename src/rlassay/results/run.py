@@ -1,0 +1,143 @@
+"""The result of one training: its evaluations, its settings, and how it ended (`rlassay.run/1`)."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rlassay.data.references import Reference, reference_for
+from rlassay.stats import mean_interval
+
+SCHEMA = "rlassay.run/1"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Undiscounted returns and lengths of the evaluation episodes after `update` updates."""
+
+    update: int
+    returns: tuple[float, ...]
+    lengths: tuple[int, ...]
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.returns))
+
+    def to_json(self, reference: Reference | None) -> dict[str, Any]:
+        score = None if reference is None else float(reference.normalise(self.mean))
+        return {
+            "update": self.update,
+            "return": self.mean,
+            "score": score,
+            "returns": list(self.returns),
+            "lengths": list(self.lengths),
+        }
+
+
+@dataclass
+class Run:
+    """One agent, one dataset, one seed. `diverged_at` is the update after which a number was no longer finite."""
+
+    agent: str
+    env_id: str
+    seed: int
+    revision: int
+    settings: dict[str, Any]
+    dataset: dict[str, Any]
+    updates: int = 0
+    evaluations: list[Evaluation] = field(default_factory=list)
+    diverged_at: int | None = None
+    final_evaluations: int = 1  # how many evaluations make the score
+    seconds: dict[str, float] = field(default_factory=dict)
+    policy_sha256: str | None = None  # of the file the policy was saved to
+    command: str = ""
+
+    @property
+    def reference(self) -> Reference | None:
+        return reference_for(self.env_id)
+
+    @property
+    def last(self) -> Evaluation:
+        """The last evaluation."""
+        return self.evaluations[-1]
+
+    @property
+    def counted(self) -> list[Evaluation]:
+        """The evaluations that count: the last ones, never the best."""
+        return self.evaluations[-self.final_evaluations :]
+
+    @property
+    def mean_return(self) -> float:
+        """Mean over the evaluations that count."""
+        return float(np.mean([evaluation.mean for evaluation in self.counted]))
+
+    @property
+    def score(self) -> float | None:
+        """D4RL-normalised mean return; None where the environment has no reference returns."""
+        return self.normalised(self.mean_return)
+
+    def normalised(self, value: float) -> float | None:
+        """A return on D4RL's scale; None where the environment has no reference returns."""
+        return None if self.reference is None else float(self.reference.normalise(value))
+
+    def to_json(self) -> dict[str, Any]:
+        """The versioned JSON of the run."""
+        reference = self.reference
+        # over the episodes of all of them: as if one policy, so it tells the noise of the evaluation alone
+        found = mean_interval([value for each in self.counted for value in each.returns])
+        low_high = None if found is None else list(found)
+        scored = None
+        if reference is not None:
+            interval = None if low_high is None else reference.normalise(low_high).tolist()
+            scored = {"value": self.score, "interval": interval}
+        return {
+            "schema": SCHEMA,
+            "agent": self.agent,
+            "env_id": self.env_id,
+            "updates": self.updates,
+            "seed": self.seed,
+            "score": scored,
+            "return": {"value": self.mean_return, "interval": low_high},
+            "curve": [evaluation.to_json(reference) for evaluation in self.evaluations],
+            "diverged_at": self.diverged_at,
+            "reference": None if reference is None else describe_reference(reference),
+            "revision": self.revision,
+            "policy_sha256": self.policy_sha256,
+            "settings": self.settings,
+            "dataset": self.dataset,
+            "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
+            "command": self.command,
+            "software": software(),
+        }
+
+
+def describe_reference(reference: Reference) -> dict[str, Any]:
+    """Reference returns as they stand in results."""
+    return {
+        "family": reference.family,
+        "low": reference.low,
+        "high": reference.high,
+        "note": reference.note,
+    }
+
+
+def software() -> dict[str, Any]:
+    """Versions a result depends on."""
+    import os
+
+    import jax
+
+    from rlassay import __version__
+    from rlassay.results.provenance import source_commit
+
+    return {
+        "rlassay": __version__,
+        "commit": source_commit(),
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "numpy": np.__version__,
+        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
+    }
