@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.stats import Estimate, estimate
+from rlassay.stats import Estimate, correlation, estimate
 from rlassay.study.files import Row
 
 REPLICATES = 2_000
@@ -225,7 +225,7 @@ def reliability_over_seeds(runs: Sequence[Row], agents: Sequence[str]) -> tuple[
     means = [
         [np.mean([cell[agent, seed] for agent in agents]) for cell in whole] for seed in (0, 1)
     ]
-    return stepped_up(float(np.corrcoef(np.array(means))[0, 1])), len(whole)
+    return stepped_up(correlation(np.array(means[0]), np.array(means[1]))), len(whole)
 
 
 def stepped_up(correlation: float) -> float:
