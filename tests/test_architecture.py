@@ -12,7 +12,7 @@ import rlassay
 ROOT = Path(rlassay.__file__).parent
 AGENTS = {"bc", "awac", "onestep", "td3bc", "cql", "iql", "xql"}
 # Each row may import rows above it, never below.
-FOUNDATION = {"errors", "settings", "runtime", "progress", "stats"}
+FOUNDATION = {"errors", "settings", "runtime", "progress", "stats", "words", "gate"}
 LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
@@ -20,7 +20,7 @@ LAYERS = [
     {"critic", "transport"},
     {"scores"},
     {"assay", "agents"},
-    {"episodes", "curation", "collect", "oracle"},
+    {"episodes", "curation", "collect", "oracle", "verdict"},
     {"study"},
     {"report", "samples"},  # report reads result types; others call it from inside functions
     {"cli"},
