@@ -45,15 +45,15 @@ def to_junit(results: Sequence[FileResult]) -> str:
     """A test suite a file, a test case a check; warnings that do not fail are said in the case's output."""
     root = ElementTree.Element("testsuites", name="rlassay")
     for result in results:
-        counts = {
+        path = _text(result.path)
+        described = {
+            "name": path,
+            "time": f"{result.seconds:.3f}",
             "tests": str(len(result.cases)),
             "failures": str(sum(case.level in result.failing - {"error"} for case in result.cases)),
             "errors": str(sum(case.level == "error" for case in result.cases)),
         }
-        path = _text(result.path)
-        suite = ElementTree.SubElement(
-            root, "testsuite", name=path, time=f"{result.seconds:.3f}", **counts
-        )
+        suite = ElementTree.SubElement(root, "testsuite", described)
         for case in result.cases:
             found = ElementTree.SubElement(suite, "testcase", classname=path, name=_text(case.name))
             if case.level == "error":
