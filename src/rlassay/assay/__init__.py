@@ -34,10 +34,12 @@ def score(
     reference: tuple[float, float] | None = None,
     settings: Mapping[str, Any] | None = None,
     env_id: str | None = None,
+    read: Mapping[str, Any] | None = None,
     show_progress: bool = False,
     command: str | None = None,
 ) -> Scorecard:
-    """The scorecard of a dataset: anything that `rlassay.load` takes; `env_id` names its task if the file does not.
+    """The scorecard of a dataset: anything that `rlassay.load` takes; `env_id` names its task if the file does not, `read` holds
+    further options of `rlassay.load`.
 
     `scores` names some of the registered scores, all by default. `reference` holds the returns that count as 0 and 1 in
     `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`.
@@ -45,7 +47,7 @@ def score(
     names = resolve(scores)
     chosen = plan(preset, settings)
     clock = Clock()
-    data = _load(source, clock, env_id)
+    data = _load(source, clock, {"env_id": env_id} | dict(read or {}))
     command = command or repeat_command([data], preset, seeds, seed, scores, reference, settings)
     assessment = _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
     return make_card(assessment, names, command)
@@ -132,11 +134,11 @@ def can_learn_values(data: Dataset) -> bool:
     return data.rewards is not None and not data.discrete_actions
 
 
-def _load(source: Any, clock: Clock, env_id: str | None = None) -> Dataset:
+def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> Dataset:
     with _loading(clock):
         from rlassay.formats import load
 
-        data = load(source, env_id=env_id)
+        data = load(source, **(read or {}))
         _require_finite(data)
     return data
 

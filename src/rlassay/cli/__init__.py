@@ -43,10 +43,21 @@ def _root(
 
 
 def _register_commands() -> None:
-    from rlassay.cli import collecting, curation, data, scoring, studying, training
+    from rlassay.cli import (
+        collect,
+        compare,
+        convert,
+        curate,
+        inspect,
+        oracle,
+        report,
+        score,
+        study,
+        train,
+    )
 
-    for group in (data, curation, scoring, training, collecting, studying):
-        group.register(app)
+    for verb in (inspect, convert, curate, score, compare, report, train, oracle, collect, study):
+        verb.register(app)
 
 
 _register_commands()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -46,3 +47,8 @@ def use_store(folder: Path | None) -> None:
 
     if folder is not None:
         os.environ["RLASSAY_STORE"] = str(folder.expanduser().resolve())
+
+
+def this_command() -> str:
+    """The command line that is running, as one would type it."""
+    return shlex.join(["rlassay", *sys.argv[1:]])

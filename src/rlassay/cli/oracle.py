@@ -1,9 +1,7 @@
-"""Commands that train and roll out: train, oracle, collect, study."""
+"""The command that trains many agents on a dataset: oracle."""
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,72 +14,26 @@ from rlassay.cli.options import (
     SetOption,
     StoreOption,
     emit_json,
+    this_command,
     use_store,
 )
+from rlassay.cli.reading import Reading, reads_data
 
-EnvOption = Annotated[
-    str | None, typer.Option("--env", metavar="ID", help="Gymnasium environment; default: the one the data names.")
-]  # fmt: skip
-ThreadsOption = Annotated[
-    int,
-    typer.Option("--threads", min=1, help="Compute threads; results are bit-equal only with 1."),
-]
 PARTIAL = 3  # exit code: some runs failed, the others are reported
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the app."""
-    app.command("train")(train_command)
+    """Add the command of this module to the app."""
     app.command("oracle")(oracle_command)
 
 
-def train_command(
-    agent: Annotated[str, typer.Argument(help="bc, awac, onestep, td3bc, cql, iql or xql.")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The dataset.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the run.")],
-    env: EnvOption = None,
-    seed: SeedOption = 0,
-    set: SetOption = None,
-    weights: Annotated[
-        Path | None,
-        typer.Option("--weights", metavar="FILE", help="Sampling weights of `rlassay curate`: .npz with `weights`."),
-    ] = None,
-    track: Annotated[
-        list[str] | None, typer.Option("--track", help="Also log to tensorboard or wandb; may be given twice.")
-    ] = None,
-    threads: ThreadsOption = 1,
-    json: JsonOption = None,
-) -> None:  # fmt: skip
-    """Train one agent on a dataset; the same command continues a run that was stopped."""
-    from rlassay.runtime import keep_compiled_programs, use_threads
-
-    use_threads(threads)
-    keep_compiled_programs()
-    from rlassay.agents import train_agent
-    from rlassay.agents.training import make_settings, read_weights
-    from rlassay.formats import load
-    from rlassay.progress import progress
-    from rlassay.settings import parse_pairs
-
-    settings = make_settings(agent, parse_pairs(set or []))
-    data = load(path)
-    sampling = None if weights is None else read_weights(weights, data)
-    with progress(f"{agent} on {Path(path).name}", settings.updates) as report:
-        run = train_agent(
-            agent, data, env, folder=out, settings=settings, seed=seed, weights=sampling, track=track or (),
-            report=report, command=_command(),
-        )  # fmt: skip
-    if not emit_json(run.to_json(), json):
-        typer.echo(_run_line(run, out))
-    _refuse_diverged(run)
-
-
+@reads_data
 def oracle_command(
     paths: Annotated[
         list[str],
         typer.Argument(metavar="PATH...", help="Datasets; with --published, names of D4RL datasets."),
     ],
-    env: EnvOption = None,
+    read: Reading,
     agents: Annotated[
         str | None, typer.Option("--agents", metavar="A,B", help="Only these; default: all of the profile.")
     ] = None,
@@ -100,6 +52,7 @@ def oracle_command(
 ) -> None:  # fmt: skip
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
     from rlassay.oracle import agents_of, published_oracle
+    from rlassay.settings import parse_pairs
 
     use_store(store)
     if published:
@@ -109,11 +62,11 @@ def oracle_command(
             "profile": profile,
             "seeds": seeds,
             "seed": seed,
-            "changes": _pairs(set),
+            "changes": parse_pairs(set or []),
             "workers": workers,
         }
         chosen = agents.split(",") if agents else list(agents_of(profile))
-        results = [_one_oracle(path, env, chosen, **options) for path in paths]
+        results = [_one_oracle(path, read, chosen, **options) for path in paths]
     several = {"schema": "rlassay.oracles/1", "oracles": results}
     if not emit_json(results[0] if len(results) == 1 else several, json):
         for result in results:
@@ -122,21 +75,21 @@ def oracle_command(
         raise typer.Exit(PARTIAL)
 
 
-def _one_oracle(path: str, env: str | None, agents: list[str], workers: int | None, **options: Any):
+def _one_oracle(path: str, read: Reading, agents: list[str], workers: int | None, **options: Any):
     from rlassay.engine.local import LocalEngine
     from rlassay.formats import load
     from rlassay.oracle import oracle
     from rlassay.progress import progress
 
-    data, total = load(path), len(agents) * options["seeds"]
+    data, total = load(path, **read.options), len(agents) * options["seeds"]
     with progress(f"oracle of {Path(path).name}", total) as advance:
 
         def report(done: int, total: int, news: str) -> None:
             advance(done, news)
 
         result = oracle(
-            data, env, path=path, agents=agents, engine=LocalEngine(workers), report=report,
-            command=_command(), **options,
+            data, read.env_id, path=path, agents=agents, engine=LocalEngine(workers), report=report,
+            command=this_command(), **options,
         )  # fmt: skip
     return result.to_json()
 
@@ -161,30 +114,3 @@ def _show_oracle(result: dict[str, Any]) -> None:
         )
     for failure in result["failures"]:
         typer.echo(f"  {failure['run']} failed: {failure['cause']}", err=True)
-
-
-def _run_line(run: Any, out: Path) -> str:
-    score = "" if run.score is None else f", normalised score {run.score:.1f}"
-    return (
-        f"{run.agent} after {run.updates:,} updates: return {run.mean_return:.1f}{score}; see {out}"
-    )
-
-
-def _refuse_diverged(run: Any) -> None:
-    from rlassay.errors import SolverError
-
-    if run.diverged_at is not None:
-        raise SolverError(
-            f"{run.agent} diverged: a number was not finite at update {run.diverged_at:,}, the last finite policy is kept",
-            remedy="lower --set learning_rate, or scale rewards with --set reward_scaling=return_range",
-        )
-
-
-def _pairs(given: list[str] | None) -> dict[str, str]:
-    from rlassay.settings import parse_pairs
-
-    return parse_pairs(given or [])
-
-
-def _command() -> str:
-    return shlex.join(["rlassay", *sys.argv[1:]])

@@ -13,7 +13,7 @@ PARTIAL = 3  # exit code: some cells of the grid have no result
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the app."""
+    """Add the command of this module to the app."""
     app.command("study")(study_command)
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.data import EnvOption, FormatOption, KeysOption, PathArgument, StepsOption
 from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json
+from rlassay.cli.reading import PathArgument, Reading, reads_data
 
 Out = Annotated[
     Path | None,
@@ -82,19 +82,17 @@ To = Annotated[
 Preset = Annotated[
     str, typer.Option("--preset", help="How scores are computed: default, paper or fast.")
 ]
-FromMask = Annotated[
-    str | None,
-    typer.Option("--from-mask", metavar="KEY", help="robomimic: curate this filter key's demos."),
-]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the app."""
-    app.command("curate")(curate)
+    app.command("curate")(curate_command)
 
 
-def curate(
+@reads_data(mask="--from-mask")
+def curate_command(
     path: PathArgument,
+    read: Reading,
     out: Out = None,
     keep: Keep = None,
     keep_rows: KeepRows = None,
@@ -120,26 +118,19 @@ def curate(
     settings: SetOption = None,
     seed: SeedOption = 0,
     json: JsonOption = None,
-    format: FormatOption = None,
-    env: EnvOption = None,
-    from_mask: FromMask = None,
-    max_episode_steps: StepsOption = None,
-    observation_keys: KeysOption = None,
 ) -> None:
     """Keep the episodes that are worth it: a filtered copy, a mask, a list, or weights."""
     from rlassay.curation.command import Request, Rule, curate_file, read_episode_list
     from rlassay.settings import parse_pairs
 
     named = None if only is None else read_episode_list(only)
-    keys = observation_keys.split(",") if observation_keys else None
     request = Request(
         source=path,
         rule=Rule(keep, keep_rows, top_k, min_score, named, by, dedupe, trim_idle, idle_tolerance, diverse, diversity),
         out=out, to=to, mask=mask, mask_in_place=mask_in_place, force=force, dry_run=dry_run,
         scores=tuple(scores.split(",")) if scores else None,
         weights=weights, weight_by=weight_by, temperature=temperature, seed=seed,
-        read={"format": format, "env_id": env, "mask": from_mask,
-              "max_episode_steps": max_episode_steps, "observation_keys": keys},
+        read=read.options,
         scoring={"preset": preset, "settings": parse_pairs(settings or [])},
     )  # fmt: skip
     result = curate_file(request)

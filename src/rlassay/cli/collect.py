@@ -11,7 +11,7 @@ from rlassay.cli.options import JsonOption, SeedOption, SetOption, StoreOption, 
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands of this module to the app."""
+    """Add the command of this module to the app."""
     app.command("collect")(collect_command)
 
 

@@ -1,0 +1,61 @@
+"""The command that ranks datasets of one task: compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption
+from rlassay.cli.reading import Reading, reads_data
+from rlassay.cli.scoring import (
+    HtmlOption,
+    PresetOption,
+    ReferenceOption,
+    ScoresOption,
+    scoring_options,
+    show_cards,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the app."""
+    app.command("compare")(compare_command)
+
+
+@reads_data
+def compare_command(
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH...", help="Datasets, or cards written by --json.")
+    ],
+    read: Reading,
+    preset: PresetOption = "default",
+    seeds: SeedsOption = 1,
+    seed: SeedOption = 0,
+    scores: ScoresOption = None,
+    reference: ReferenceOption = None,
+    set: SetOption = None,
+    json: JsonOption = None,
+    html: HtmlOption = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Compare although environments or rules differ.")
+    ] = False,
+) -> None:
+    """Rank datasets of one task, with pooled statistics."""
+    import rlassay
+
+    options = scoring_options(preset, seeds, seed, scores, reference, set)
+    sources = [source for path in paths for source in _cards_or_data(path, read)]
+    comparison = rlassay.compare(sources, force=force, show_progress=True, **options)
+    show_cards(list(comparison.cards), json, html, comparison.to_dict())
+
+
+def _cards_or_data(path: str, read: Reading) -> list[Any]:
+    """A .json file holds cards; anything else is a dataset."""
+    import rlassay
+    from rlassay.results.card import read_cards
+
+    if path.endswith(".json"):
+        return read_cards(Path(path))
+    return [rlassay.load(path, **read.options)]

@@ -1,0 +1,30 @@
+"""The command that renders saved cards: report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the app."""
+    app.command("report")(report_command)
+
+
+def report_command(
+    cards: Annotated[
+        list[Path], typer.Argument(metavar="CARD.json...", help="Files written by --json.")
+    ],
+    out: Annotated[
+        Path, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")
+    ] = Path("report.html"),
+) -> None:
+    """Render saved scorecards, or a saved comparison, as one HTML page."""
+    from rlassay.report.page import write_page
+    from rlassay.report.saved import read_saved
+
+    found, comparison = read_saved(cards)
+    write_page(found, out, comparison)
+    typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)

@@ -1,0 +1,80 @@
+"""The command that trains one agent: train."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json, this_command
+from rlassay.cli.reading import Reading, reads_data
+
+ThreadsOption = Annotated[
+    int,
+    typer.Option("--threads", min=1, help="Compute threads; results are bit-equal only with 1."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command of this module to the app."""
+    app.command("train")(train_command)
+
+
+@reads_data
+def train_command(
+    agent: Annotated[str, typer.Argument(help="bc, awac, onestep, td3bc, cql, iql or xql.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The dataset.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the run.")],
+    read: Reading,
+    seed: SeedOption = 0,
+    set: SetOption = None,
+    weights: Annotated[
+        Path | None,
+        typer.Option("--weights", metavar="FILE", help="Sampling weights of `rlassay curate`: .npz with `weights`."),
+    ] = None,
+    track: Annotated[
+        list[str] | None, typer.Option("--track", help="Also log to tensorboard or wandb; may be given twice.")
+    ] = None,
+    threads: ThreadsOption = 1,
+    json: JsonOption = None,
+) -> None:  # fmt: skip
+    """Train one agent on a dataset; the same command continues a run that was stopped."""
+    from rlassay.runtime import keep_compiled_programs, use_threads
+
+    use_threads(threads)
+    keep_compiled_programs()
+    from rlassay.agents import train_agent
+    from rlassay.agents.training import make_settings, read_weights
+    from rlassay.formats import load
+    from rlassay.progress import progress
+    from rlassay.settings import parse_pairs
+
+    settings = make_settings(agent, parse_pairs(set or []))
+    data = load(path, **read.options)
+    sampling = None if weights is None else read_weights(weights, data)
+    with progress(f"{agent} on {Path(path).name}", settings.updates) as report:
+        run = train_agent(
+            agent, data, read.env_id, folder=out, settings=settings, seed=seed, weights=sampling, track=track or (),
+            report=report, command=this_command(),
+        )  # fmt: skip
+    if not emit_json(run.to_json(), json):
+        typer.echo(_run_line(run, out))
+    _refuse_diverged(run)
+
+
+def _run_line(run: Any, out: Path) -> str:
+    score = "" if run.score is None else f", normalised score {run.score:.1f}"
+    return (
+        f"{run.agent} after {run.updates:,} updates: return {run.mean_return:.1f}{score}; see {out}"
+    )
+
+
+def _refuse_diverged(run: Any) -> None:
+    from rlassay.errors import SolverError
+
+    if run.diverged_at is not None:
+        raise SolverError(
+            f"{run.agent} diverged: a number was not finite at update {run.diverged_at:,}, the last finite policy is kept",
+            remedy="lower --set learning_rate, or scale rewards with --set reward_scaling=return_range",
+        )
