@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rlassay.critic.returns import constant_bootstrap, lambda_returns, rows_left, sums_along
+from rlassay.critic.targets import constant_bootstrap, lambda_returns, rows_left, sums_along
 
 STARTS = np.array([0, 1, 4, 9])
 ROWS = 12

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.errors import DatasetError
-from rlassay.scores import SCORES
+from rlassay.scoring import signs
 from rlassay.study.budget import (
     LEARNT,
     SETTLED,
@@ -34,6 +34,7 @@ from rlassay.study.correlation_tables import correlation_tables, printed_table
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.paper import printed_points
 from rlassay.study.plan import AGENTS, PANELS
+from rlassay.study.scoring import FIRST_SETTINGS
 
 # The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
 CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
@@ -87,12 +88,14 @@ def join_scores(scores: Sequence[Row], oracle: Mapping[tuple[str, str], float]) 
     """Scores beside a given oracle; a discount other than the default is part of the score's name."""
     named = []
     for row in scores:
-        suffix = "" if row["discount"] == 0.99 else f"@{row['discount']:g}"
+        suffix = (
+            "" if row["discount"] == FIRST_SETTINGS["critic.discount"] else f"@{row['discount']:g}"
+        )
         if row["score_name"] is not None and row["score_name"] != "bwd":
             named.append({**row, "score_name": f"{row['score_name']}{suffix}"})
-    signs = {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
-    signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
-    return make_points(named, oracle, signs)
+    turned = signs()
+    turned |= {f"{name}@{d}": sign for name, sign in turned.items() for d in ("0.995", "0.999")}
+    return make_points(named, oracle, turned)
 
 
 def other_oracles(runs: Sequence[Row]) -> dict[str, dict[tuple[str, str], float]]:

@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.assay.measure import discounted
 from rlassay.data.references import reference_for
 from rlassay.engine.files import write_atomically
 from rlassay.oracle import LONG_AGENTS, PROFILES
-from rlassay.scores import SCORES
+from rlassay.scoring import SCORES, discounted
 from rlassay.study.cells import Cell, Report, read_runs
 from rlassay.study.data import StudyData
 from rlassay.study.files import Row, markdown_table, read_table, write_table
@@ -34,9 +33,10 @@ from rlassay.study.questions import (
     when_rows,
 )
 from rlassay.study.rest import curves_by_run, rest_rows, rest_summary
+from rlassay.study.scoring import FIRST_SETTINGS
 
 MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
-DEFAULT_DISCOUNT = 0.99
+DEFAULT_DISCOUNT = FIRST_SETTINGS["critic.discount"]
 LONG_UPDATES = PROFILES["long"]["*"]["updates"]
 OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
 

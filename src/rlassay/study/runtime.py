@@ -80,7 +80,7 @@ def time_rows(environment: str, path: Path, report: Report) -> list[Row]:
 def _scoring_seconds(
     path: Path, scores: Sequence[str] | None, settings: Mapping[str, Any]
 ) -> float:
-    from rlassay.assay import score
+    from rlassay.scoring import score
 
     started = time.perf_counter()
     score(path, scores=scores, settings=settings)
@@ -106,8 +106,8 @@ def _update_seconds(agent: str, environment: str, path: Path) -> float:
 
 def growth_rows(environment: str, paths: Mapping[str, Path], report: Report) -> list[Row]:
     """Scores of every dataset with fewer transitions or a shorter critic; the last row of each is the full one."""
-    from rlassay.assay import score
     from rlassay.formats import load
+    from rlassay.scoring import score
 
     datasets = {name: load(path) for name, path in paths.items()}
     rows = []

@@ -14,6 +14,7 @@ from rlassay.study.correlate import oracle_table
 from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.paper import printed
 from rlassay.study.plan import AGENTS, ENVIRONMENTS, ORACLE_DATASETS, PANELS, Profile
+from rlassay.study.scoring import FIRST_SCORES
 
 DISCOUNTS = (0.99, 0.995, 0.999)  # a value at .99 can misorder long episodes
 VALUE_SCORES = (
@@ -44,7 +45,6 @@ SHOWN = (
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Score and train what is missing, then export; returns the causes of failures."""
-    from rlassay.scores import SCORES
     from rlassay.study.data import study_data
 
     folder, about = results / "table1", describe("table1", profile)
@@ -52,12 +52,15 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
         environment: study_data(environment, PANELS["all"], profile, zoo, report)
         for environment in available(zoo)
     }
-    first = [name for name in SCORES if name not in LATER_SCORES]
-    asked: list[Asked] = [(first, {}), (LATER_SCORES, {})]
-    asked += [(VALUE_SCORES, {"critic.discount": discount}) for discount in DISCOUNTS[1:]]
-    failures = run_scores(folder, data, asked, profile, about, report)
+    failures = run_scores(folder, data, asked_scores(), profile, about, report)
     trained = [[datasets[name] for name in ORACLE_DATASETS] for datasets in data.values()]
     return failures + run_oracle(folder, trained, profile, about, report)
+
+
+def asked_scores() -> list[Asked]:
+    """What the study scores: the first scores, those proposed later, and value scores at the other discounts."""
+    rescored = [(VALUE_SCORES, {"critic.discount": discount}) for discount in DISCOUNTS[1:]]
+    return [(FIRST_SCORES, {}), (LATER_SCORES, {}), *rescored]
 
 
 def describe(study: str, profile: Profile) -> Row:

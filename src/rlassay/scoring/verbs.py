@@ -1,27 +1,28 @@
-"""The facade: `score` makes a scorecard of one dataset, `compare` ranks several."""
+"""The verbs: `score` makes a scorecard of one dataset, `compare` ranks several, `episode_scores` looks inside one."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rlassay import runtime
-from rlassay.assay.assessment import Assessment, pooled_epsilons, shared_statistics
-from rlassay.assay.card import make_card
-from rlassay.assay.clock import Clock
-from rlassay.assay.compare import rank_cards, require_same_task
-from rlassay.assay.settings import PRESETS, Plan, ScoreSettings, plan
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference, reference_for
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.formats import load
 from rlassay.results.card import Comparison, Scorecard
-from rlassay.scores import resolve
-
-__all__ = ["PRESETS", "Assessment", "Plan", "ScoreSettings", "assess", "compare", "plan", "score"]
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
+from rlassay.scoring.card import make_card
+from rlassay.scoring.clock import Clock
+from rlassay.scoring.compare import rank_cards, require_same_task
+from rlassay.scoring.episodes import refuse_unknown, table_of, transitions_of
+from rlassay.scoring.registry import resolve, spec_of
+from rlassay.scoring.settings import Plan, Shared, plan
 
 
 def score(
@@ -45,12 +46,18 @@ def score(
     `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`.
     """
     names = resolve(scores)
-    chosen = plan(preset, settings)
-    clock = Clock()
-    data = _load(source, clock, {"env_id": env_id} | dict(read or {}))
-    command = command or repeat_command([data], preset, seeds, seed, scores, reference, settings)
-    assessment = _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
-    return make_card(assessment, names, command)
+    assessment = assess(
+        source,
+        preset=preset,
+        seeds=seeds,
+        seed=seed,
+        reference=reference,
+        settings=settings,
+        read={"env_id": env_id} | dict(read or {}),
+        show_progress=show_progress,
+    )
+    given = [assessment.data], preset, seeds, seed, scores, reference, settings
+    return make_card(assessment, names, command or repeat_command(*given))
 
 
 def assess(
@@ -61,13 +68,64 @@ def assess(
     seed: int = 0,
     reference: tuple[float, float] | None = None,
     settings: Mapping[str, Any] | None = None,
+    read: Mapping[str, Any] | None = None,
     show_progress: bool = False,
 ) -> Assessment:
     """The work behind `score`, for whoever needs rows instead of means: critic, transport and columns on demand."""
     clock = Clock()
     chosen = plan(preset, settings)
-    data = _load(source, clock)
+    data = _load(source, clock, read)
     return _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
+
+
+def score_with_episodes(
+    source: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    seeds: int = 1,
+    seed: int = 0,
+    reference: tuple[float, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    read: Mapping[str, Any] | None = None,
+    show_progress: bool = False,
+) -> tuple[Scorecard, EpisodeTable]:
+    """The scorecard and the table of episodes, of the same critics."""
+    names = resolve(scores)
+    options = {"preset": preset, "seeds": seeds, "seed": seed}
+    more = {"reference": reference, "settings": settings, "read": read}
+    assessment = assess(source, **options, **more, show_progress=show_progress)
+    command = repeat_command([assessment.data], preset, seeds, seed, scores, reference, settings)
+    return make_card(assessment, names, command), table_of(assessment)
+
+
+def episode_scores(
+    data: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+) -> EpisodeTable:
+    """Scores of every episode: the named ones, else all that the data allows. Means over `seeds` critics."""
+    refuse_unknown(scores)
+    return table_of(assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds), scores)
+
+
+def transition_scores(
+    data: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+) -> dict[str, np.ndarray]:
+    """The same for every transition, in the order of the rows; NaN where a score has no value."""
+    refuse_unknown(scores)
+    assessment = assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds)
+    return transitions_of(assessment, scores)
 
 
 def compare(
@@ -103,9 +161,8 @@ def compare(
     for source, clock in zip(sources, clocks, strict=True):
         datasets.append(_load(source, clock))
     require_same_task(datasets, force)
-    command = command or repeat_command(
-        datasets, preset, seeds, seed, scores, reference, settings, verb="compare"
-    )
+    given = datasets, preset, seeds, seed, scores, reference, settings
+    command = command or repeat_command(*given, verb="compare")
     shared = shared_statistics(datasets)
     assessments = [
         _assessment(data, chosen, seeds, seed, reference, clock, show_progress, shared)
@@ -117,37 +174,22 @@ def compare(
 
 def _share_epsilons(assessments: list[Assessment], names: Sequence[str]) -> None:
     """One epsilon for all: one that moved with the data would break the order."""
-    from dataclasses import replace
-
     default = assessments[0].settings.transport.estimator
-    wanted = {default if name == "bwd" else name[4:] for name in names if name.startswith("bwd")}
-    able = [each for each in assessments if can_learn_values(each.data)]
+    wanted = {spec_of(name, default).estimator for name in names} - {None}
+    able = [each for each in assessments if each.can_learn_values]
     if not wanted or not able:
         return
-    epsilons = pooled_epsilons(able, sorted(wanted))
+    epsilons = pooled_epsilons(able, sorted(str(name) for name in wanted))
     for each in able:
         each.share(replace(each.shared, epsilons=epsilons))
 
 
-def can_learn_values(data: Dataset) -> bool:
-    """Rewards and continuous actions."""
-    return data.rewards is not None and not data.discrete_actions
-
-
 def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> Dataset:
-    with _loading(clock):
-        from rlassay.formats import load
-
+    runtime.keep_compiled_programs()
+    with clock.phase("load"):
         data = load(source, **(read or {}))
         _require_finite(data)
     return data
-
-
-@contextmanager
-def _loading(clock: Clock) -> Iterator[None]:
-    runtime.keep_compiled_programs()
-    with clock.phase("load"):
-        yield
 
 
 def _require_finite(data: Dataset) -> None:
@@ -162,8 +204,15 @@ def _require_finite(data: Dataset) -> None:
 
 
 def _assessment(
-    data, chosen: Plan, seeds: int, seed: int, reference, clock, show_progress, shared=None
-) -> Assessment:  # fmt: skip
+    data: Dataset,
+    chosen: Plan,
+    seeds: int,
+    seed: int,
+    reference: tuple[float, float] | None,
+    clock: Clock,
+    show_progress: bool,
+    shared: Shared | None = None,
+) -> Assessment:
     if seeds < 1:
         raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
     return Assessment(
@@ -191,9 +240,15 @@ def _reference(data: Dataset, given: tuple[float, float] | None) -> Reference | 
 
 
 def repeat_command(
-    datasets: Sequence[Dataset], preset: str, seeds: int, seed: int, scores, reference, settings, *,
+    datasets: Sequence[Dataset],
+    preset: str,
+    seeds: int,
+    seed: int,
+    scores: Sequence[str] | None,
+    reference: tuple[float, float] | None,
+    settings: Mapping[str, Any] | None,
     verb: str = "score",
-) -> str:  # fmt: skip
+) -> str:
     """The command line that makes the same card again."""
     words = ["rlassay", verb, *(data.origin.source for data in datasets), "--preset", preset]
     words += ["--seeds", str(seeds), "--seed", str(seed)]

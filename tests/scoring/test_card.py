@@ -4,17 +4,16 @@ import json
 
 import numpy as np
 import pytest
-from scoring import REFERENCE, SMALL
+from small import REFERENCE, SMALL
 
 import rlassay
 from probes import Chain, bandit, dataset, walks, with_columns
-from rlassay.assay import assess, plan
-from rlassay.assay.assessment import Assessment
-from rlassay.assay.measure import discounted, measure, measure_all
 from rlassay.data.references import Reference
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Scorecard
-from rlassay.scores import SCORES
+from rlassay.scoring import SCORES, assess, plan
+from rlassay.scoring.assessment import Assessment
+from rlassay.scoring.measure import discounted, measure, measure_all
 from rlassay.settings import allowed_keys
 
 WALKS = walks(episodes=60, length=30, env_id="Hopper-v5")
@@ -103,7 +102,7 @@ def test_series_are_samples_of_at_most_5000_points():
 
 def test_episode_means_weighted_by_scored_rows_give_the_score():
     work = assess(WALKS, settings=SMALL)
-    from rlassay.assay.series import row_scores
+    from rlassay.scoring.series import row_scores
 
     score = measure(work, "bwd")
     rows = row_scores(work)["bwd"]

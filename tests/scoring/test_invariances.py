@@ -2,12 +2,11 @@
 
 import numpy as np
 import pytest
-from scoring import REFERENCE, SMALL
+from small import REFERENCE, SMALL
 
 import rlassay
 from probes import dataset, duplicated, permuted, walks, with_columns
-from rlassay.assay import assess
-from rlassay.scores import SCORES
+from rlassay.scoring import SCORES, assess
 
 COUNTED = ("reward", "return", "return_by_step", "return_top10", "tq", "eri", "rpsv", "saco")
 LEARNED = tuple(name for name in SCORES if name not in COUNTED)

@@ -25,18 +25,20 @@ def _require_equal(name: str, dims: Sequence[Any], datasets: Sequence[Dataset]) 
     if len(set(dims)) > 1:
         listing = [f"{d.origin.source}: {dim}" for d, dim in zip(datasets, dims, strict=True)]
         raise DatasetError(
-            f"the datasets differ in the dimension of their {name}", got=listing,
+            f"the datasets differ in the dimension of their {name}",
+            got=listing,
             remedy="compare datasets of one task",
-        )  # fmt: skip
+        )
 
 
 def _require_equal_environments(ids: Sequence[str | None]) -> None:
     known = sorted({task_of(env_id) for env_id in ids if env_id})
     if len(known) > 1:
         raise DatasetError(
-            "the datasets come from different environments or versions", got=known,
+            "the datasets come from different environments or versions",
+            got=known,
             remedy="compare datasets of one task, or insist with --force",
-        )  # fmt: skip
+        )
 
 
 def task_of(env_id: str) -> str:
@@ -67,9 +69,10 @@ def _refuse_different(key: str, values: list[Any]) -> None:
     known = {str(value) for value in values if value is not None}
     if len(known) > 1:
         raise DatasetError(
-            f"the cards differ in their {key}", got=sorted(known),
+            f"the cards differ in their {key}",
+            got=sorted(known),
             remedy="score the datasets again with equal settings, or compare the data themselves",
-        )  # fmt: skip
+        )
 
 
 def _sources(cards: Sequence[Scorecard]) -> list[str]:

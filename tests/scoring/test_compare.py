@@ -4,13 +4,13 @@ import json
 
 import numpy as np
 import pytest
-from scoring import SMALL
+from small import SMALL
 
 import rlassay
 from probes import walks, with_columns
-from rlassay.assay.compare import rank, task_of, tied
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Score, read_cards
+from rlassay.scoring.compare import rank, task_of, tied
 
 
 def made(source, shift=0.0, env_id=None, seed=0):

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from rlassay import settings as change_settings
-from rlassay.critic.settings import FAST, PAPER, CriticSettings, refuse_idle_settings
+from rlassay.critic import FAST, PAPER, CriticSettings, Scaling, refuse_idle_settings
 from rlassay.errors import SettingsError
-from rlassay.scores.settings import BaselineSettings
 from rlassay.settings import require
-from rlassay.transport import TransportSettings, resolve_cost
+from rlassay.transport import ESTIMATORS, TransportSettings, resolve_cost
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,28 @@ class EvaluationSettings:
     def __post_init__(self) -> None:
         require(0 < self.share <= 1, "evaluation.share", "above 0, up to 1", self.share)
         require(self.replicates >= 20, "evaluation.replicates", "20 or more", self.replicates)
+
+
+@dataclass(frozen=True)
+class BaselineSettings:
+    """Settings of the baselines that need some."""
+
+    fit_steps: int = 3_000  # gradient steps of the policies behind eas and bc_error
+    fit_batch_size: int = 256  # rows a step
+    fit_learning_rate: float = 1e-3  # of Adam, falling to zero by a cosine
+    fit_rows: int = 50_000  # most transitions these policies are fitted to
+    bins: int = 5  # cells a dimension for saco
+    neighbours: int = 4  # k of knn_entropy
+    neighbour_rows: int = 4_000  # rows sampled for knn_entropy
+
+    def __post_init__(self) -> None:
+        for name in ("fit_steps", "fit_batch_size", "fit_rows", "neighbours"):
+            require(getattr(self, name) >= 1, f"baselines.{name}", "1 or more", getattr(self, name))
+        require(self.bins >= 2, "baselines.bins", "2 or more", self.bins)
+        rate, rows = self.fit_learning_rate, self.neighbour_rows
+        require(rate > 0, "baselines.fit_learning_rate", "above 0", rate)
+        wanted = "more than baselines.neighbours"
+        require(rows > self.neighbours, "baselines.neighbour_rows", wanted, rows)
 
 
 @dataclass(frozen=True)
@@ -68,10 +89,11 @@ class Plan:
     changed: Mapping[str, Any]
 
     def transport_for(self, estimator: str) -> TransportSettings:
-        """Settings of one member of the `bwd` family: `tail` takes the cost `public` unless a cost was named."""
+        """Settings of one member of the `bwd` family; it takes its own cost unless one was named."""
         changes: dict[str, Any] = {"estimator": estimator}
-        if estimator == "tail" and "transport.cost" not in self.changed:
-            changes["cost"] = "public"
+        own = ESTIMATORS[estimator].cost
+        if own is not None and "transport.cost" not in self.changed:
+            changes["cost"] = own
         return change_settings.change(self.settings.transport, changes)
 
 
@@ -83,9 +105,7 @@ def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     settings = change_settings.change(PRESETS[preset], changed)
     of_critic = {key.removeprefix("critic.") for key in changed if key.startswith("critic.")}
     refuse_idle_settings(settings.critic.method, of_critic)
-    resolve_cost(
-        settings.transport
-    )  # a cost that does not exist is refused before anything is trained
+    resolve_cost(settings.transport)  # an unknown cost is refused before anything is trained
     return Plan(settings, preset, changed)
 
 
@@ -93,7 +113,7 @@ def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
 class Shared:
     """What the datasets of one comparison have in common."""
 
-    scaling: Any  # critic.Scaling over all of them
+    scaling: Scaling  # over all of them
     cell_low: np.ndarray  # bounds of the grid of saco, states then actions
     cell_high: np.ndarray
     epsilons: Mapping[str, float] = field(default_factory=dict)  # absolute, by estimator

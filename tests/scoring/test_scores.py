@@ -1,14 +1,19 @@
 """Each score's formula, on numbers that can be checked by hand."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 
 from rlassay.errors import SettingsError
-from rlassay.scores import COLUMNS, SCORES, Measured, evaluate, register_score, resolve, spec_of
-from rlassay.scores.behaviour import fit_policies, neighbour_entropy
-from rlassay.scores.counted import count_cells
-from rlassay.scores.settings import BaselineSettings
-from rlassay.scores.valued import weighted_tail
+from rlassay.scoring import COLUMNS, SCORES, register_score, resolve, spec_of
+from rlassay.scoring.coverage import count_cells, neighbour_entropy
+from rlassay.scoring.policies import fit_policies
+from rlassay.scoring.registry import Measured, evaluate
+from rlassay.scoring.settings import BaselineSettings
+from rlassay.transport import ESTIMATORS
+from rlassay.transport.closed import TransportResult, weighted_tail
+from rlassay.transport.settings import RELATIVE_EPSILON, EstimatorName
 
 RETURNS = np.array([0.0, 10.0, 20.0, 30.0])
 
@@ -16,6 +21,11 @@ RETURNS = np.array([0.0, 10.0, 20.0, 30.0])
 def value(name, **columns):
     measured = evaluate(SCORES[name], columns)
     return float(measured.statistic(measured.values, np.ones(len(measured.values))))
+
+
+def result(integrand):
+    values = np.asarray(integrand)
+    return TransportResult(values.mean(), "exact", "paper", 1.0, len(values), None, values)
 
 
 @pytest.mark.parametrize(
@@ -33,9 +43,9 @@ def value(name, **columns):
         ("q", {"q": [1.0, 3.0]}, 2.0),
         ("advantage", {"q": np.array([1.0, 3.0]), "v": np.array([0.5, 0.5])}, 1.5),
         ("pd", {"q_random": np.array([[0.0, 2.0], [4.0, 4.0]]), "v": np.array([3.0, 3.0])}, -0.5),
-        ("bwd.exact", {"exact_integrand": [2.0, 4.0]}, 3.0),
-        ("bwd.dual", {"dual_integrand": [2.0, 4.0]}, 3.0),
-        ("bwd.sinkhorn", {"sinkhorn_integrand": [2.0, 4.0]}, 3.0),
+        ("bwd.exact", {"transport": result([2.0, 4.0])}, 3.0),
+        ("bwd.dual", {"transport": result([2.0, 4.0])}, 3.0),
+        ("bwd.sinkhorn", {"transport": result([2.0, 4.0])}, 3.0),
         ("eas", {"action_spread": [0.1, 0.3]}, 0.2),
         ("bc_error", {"cloning_errors": [0.1, 0.3]}, 0.2),
         ("extractable", {"episode_returns": [1.0, 3.0], "conflict": 0.0}, 3.0),
@@ -79,13 +89,22 @@ def test_tail_of_many_weights_equals_one_by_one():
 def test_every_score_says_what_it_is(name):
     spec = SCORES[name]
     assert spec.direction in ("higher", "lower")
-    assert spec.unit and spec.description and spec.revision >= 1
-    assert set(spec.needs) <= set(COLUMNS)
+    assert spec.unit and spec.title and spec.revision >= 1
+    assert spec.meaning[0].isupper() and spec.meaning.endswith(".")
+    assert set(spec.needs) <= {*COLUMNS, "transport"}
+    assert (spec.needs == ("transport",)) == (spec.estimator is not None)
 
 
 def test_bwd_is_the_estimator_that_is_named():
-    assert spec_of("bwd", "tail") is SCORES["bwd.tail"]
+    assert spec_of("bwd", "tail").estimator == "tail"
+    assert spec_of("bwd.dual", "tail") is SCORES["bwd.dual"]
     assert spec_of("q", "tail") is SCORES["q"]
+
+
+def test_every_estimator_has_one_score_of_its_own():
+    named = [spec.estimator for name, spec in SCORES.items() if name.startswith("bwd.")]
+    assert sorted(map(str, named)) == sorted(ESTIMATORS) == sorted(RELATIVE_EPSILON)
+    assert get_args(EstimatorName) and set(get_args(EstimatorName)) == set(ESTIMATORS)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The small fits behind `eas` and `bc_error`, and the neighbours behind `knn_entropy`."""
+"""The small fits behind `eas`, `bc_error` and `bc_surprise`: a policy that clones, and one that tells the spread."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from rlassay.critic import Scaling
+from rlassay.data.dataset import Dataset
 from rlassay.kernel import fitting, nets
-from rlassay.scores.settings import BaselineSettings
+from rlassay.scoring.settings import BaselineSettings
 
 HIDDEN = (100, 100)
 LOG_SPREAD_RANGE = (-5.0, 2.0)
 LARGEST_ACTION = 0.999  # actions are taken this far towards the bounds before atanh
+FOLD_STREAM = 503
 
 
 @dataclass(frozen=True)
@@ -131,33 +134,22 @@ def _apply(layers, states: np.ndarray) -> np.ndarray:
     return x @ layers[-1]["w"] + layers[-1]["b"]
 
 
-def neighbour_entropy(points: np.ndarray, neighbours: int) -> tuple[np.ndarray, np.ndarray]:
-    """Entropy contribution of each distinct point, and its place in `points`; their mean is the entropy in nats.
+def cloning_surprise(
+    data: Dataset, scaling: Scaling, settings: BaselineSettings, seed: int
+) -> np.ndarray:
+    """Squared error of cloned actions, in units of their variance, by a policy that never saw the row's episode.
 
-    psi(n) - psi(k) + log c_d + d log r_i, with r_i the distance to the k-th neighbour among distinct points and c_d
-    the volume of the unit ball. Dimensions that do not vary are left out.
+    Two policies, each cloned from one half of the episodes and judged on the other; one episode judges itself.
     """
-    from scipy.special import digamma, gammaln
-
-    _, kept = np.unique(points, axis=0, return_index=True)
-    kept = np.sort(kept)
-    chosen = points[kept].astype(np.float64)
-    chosen = chosen[:, chosen.std(axis=0) > 1e-9] if len(chosen) else chosen
-    count, dimensions = chosen.shape
-    if count <= neighbours or dimensions == 0:
-        return np.zeros(0), kept[:0]
-    ball = 0.5 * dimensions * np.log(np.pi) - gammaln(0.5 * dimensions + 1)
-    radius = np.concatenate([_radii(chosen, first, neighbours) for first in range(0, count, 512)])
-    constant = digamma(count) - digamma(neighbours) + ball
-    return constant + dimensions * np.log(radius), kept
-
-
-def _radii(points: np.ndarray, first: int, neighbours: int) -> np.ndarray:
-    """Distance of a block of points to their k-th neighbour; candidates by products, distances by differences."""
-    block = points[first : first + 512]
-    squares = (points**2).sum(axis=1)
-    rough = squares - 2 * block @ points.T
-    rough[np.arange(len(block)), first + np.arange(len(block))] = np.inf
-    near = np.argpartition(rough, neighbours - 1, axis=1)[:, :neighbours]
-    distances = np.sqrt(((points[near] - block[:, None]) ** 2).sum(axis=2))
-    return np.maximum(distances.max(axis=1), 1e-12)
+    rng = np.random.default_rng([seed, FOLD_STREAM])
+    half = rng.permutation(data.episode_count) % 2
+    fold = half[data.episode_index]
+    states, errors = scaling.observations(data.observations), np.full(len(data), np.nan)
+    for judged in np.unique(half):
+        others = np.flatnonzero(fold != judged) if data.episode_count > 1 else np.arange(len(data))
+        seen = np.sort(rng.permutation(others)[: settings.fit_rows])
+        actions = data.actions[seen]
+        policies = fit_policies(states[seen], actions, scaling.actions(actions), settings, [seed])
+        rows = fold == judged
+        errors[rows] = policies.cloning_errors(0, states[rows], data.actions[rows])
+    return errors

@@ -7,23 +7,19 @@ episode's score is the mean over its transitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from rlassay.curation.diversity import visited_cells
-from rlassay.curation.table import Direction, EpisodeTable, write_episode_table
 from rlassay.data.dataset import Dataset
-from rlassay.episodes.every_row import EveryRow, cloning_surprise
 from rlassay.errors import DatasetError, SettingsError
-
-if TYPE_CHECKING:
-    from rlassay.assay import Assessment
-
-__all__ = [
-    "EpisodeTable", "episode_scores", "known_scores", "rows_under_assay", "table_of", "transition_scores", "write_episode_table",
-]  # fmt: skip
+from rlassay.results.card import Direction
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.assessment import Assessment, Unavailable, no_rewards
+from rlassay.scoring.columns import COLUMNS
+from rlassay.scoring.coverage import visited_cells
+from rlassay.scoring.registry import ScoreSpec, row_values, spec_of
+from rlassay.scoring.scores import SCORES
 
 # What only an episode or a transition has, beside the registered scores that are means over rows.
 OWN: dict[str, Direction] = {
@@ -35,48 +31,15 @@ OWN: dict[str, Direction] = {
     "coverage": "higher",  # the episode's own share in the states that are covered
 }
 DEFAULT = (
-    "return", "reward", "q", "advantage", "pd", "bwd", "value_gap", "random_distance", "bc_surprise", "coverage",
-)  # fmt: skip
+    *("return", "reward", "q", "advantage", "pd", "bwd"),
+    *("value_gap", "random_distance", "bc_surprise", "coverage"),
+)
 OF_EPISODES = ("return", "coverage")  # a transition has none
-
-
-def episode_scores(
-    data: Any,
-    *,
-    scores: Sequence[str] | None = None,
-    preset: str = "default",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    seeds: int = 1,
-) -> EpisodeTable:
-    """Scores of every episode: the named ones, else all that the data allows. Means over `seeds` critics."""
-    from rlassay.assay import assess
-
-    _refuse_unknown(scores)
-    return table_of(assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds), scores)
-
-
-def transition_scores(
-    data: Any,
-    *,
-    scores: Sequence[str] | None = None,
-    preset: str = "default",
-    settings: Mapping[str, Any] | None = None,
-    seed: int = 0,
-    seeds: int = 1,
-) -> dict[str, np.ndarray]:
-    """The same for every transition, in the order of the rows; NaN where a score has no value."""
-    from rlassay.assay import assess
-
-    _refuse_unknown(scores)
-    assessment = assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds)
-    named = [name for name in DEFAULT if name not in OF_EPISODES] if scores is None else scores
-    return dict(_available(assessment, named, rows_under_assay, skip=scores is None))
 
 
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
     """The table of a dataset that is under assay already."""
-    _refuse_unknown(scores)
+    refuse_unknown(scores)
     data = assessment.data
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
     columns = dict(_available(assessment, names, _episode_values, skip=scores is None))
@@ -84,15 +47,23 @@ def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> Epi
     return EpisodeTable(data.episode_starts, data.episode_lengths, columns, directions)
 
 
+def transitions_of(
+    assessment: Assessment, scores: Sequence[str] | None = None
+) -> dict[str, np.ndarray]:
+    """The scores of every transition, in the order of the rows; NaN where a score has no value."""
+    refuse_unknown(scores)
+    named = [name for name in DEFAULT if name not in OF_EPISODES] if scores is None else scores
+    return dict(_available(assessment, named, rows_under_assay, skip=scores is None))
+
+
 def known_scores() -> list[str]:
     """Every name that `--by` knows: our own, and each registered score that is a mean over rows."""
-    from rlassay.scores import SCORES
-
-    registered = [name for name, spec in SCORES.items() if spec.per in ("row", "anchor")]
+    registered = [name for name, spec in SCORES.items() if spec.per in ("row", "state", "anchor")]
     return list(dict.fromkeys([*DEFAULT, *registered]))
 
 
-def _refuse_unknown(names: Sequence[str] | None) -> None:
+def refuse_unknown(names: Sequence[str] | None) -> None:
+    """Before anything is fitted: names that no episode can have."""
     known = known_scores()
     unknown = [name for name in names or () if name not in known]
     if unknown:
@@ -106,22 +77,18 @@ def _available(
     skip: bool,
 ) -> Iterator[tuple[str, np.ndarray]]:
     """Every score by name; one that the data cannot have is left out if `skip`, else refused."""
-    from rlassay.assay.assessment import Unavailable
-
     for name in names:
         try:
             yield name, compute(assessment, name)
         except Unavailable as error:
             if not skip:
                 raise DatasetError(
-                    f"{name} cannot be computed: {error}",
+                    f"{name} cannot be computed: {error.what}",
                     remedy="name another score, such as coverage or, with continuous actions, bc_surprise",
                 ) from None
 
 
 def _direction(assessment: Assessment, name: str) -> Direction:
-    from rlassay.scores import spec_of
-
     if name in OWN:
         return OWN[name]
     return spec_of(name, assessment.settings.transport.estimator).direction
@@ -157,11 +124,12 @@ def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
         return np.asarray(assessment.data.rewards, np.float64)
     _require_continuous(assessment.data)
     if name == "bc_surprise":
-        return cloning_surprise(assessment)
-    rows = [_every_row(assessment, member) for member in range(len(assessment.seeds))]
+        return _cloning_surprise(assessment)
     if name in OWN:
-        return np.mean([each.gaps[name] for each in rows], axis=0)
-    return _mean_of_known([_registered(assessment, each, name) for each in rows])
+        return np.mean([rows.gaps[name] for rows in assessment.every_row], axis=0)
+    spec = spec_of(name, assessment.settings.transport.estimator)
+    members = range(len(assessment.seeds))
+    return _mean_of_known([_registered(assessment, spec, member) for member in members])
 
 
 def _mean_of_known(values: Sequence[np.ndarray]) -> np.ndarray:
@@ -172,44 +140,28 @@ def _mean_of_known(values: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _require_rewards(data: Dataset) -> None:
-    from rlassay.assay.assessment import Unavailable
-
     if data.rewards is None:
-        raise Unavailable("the data has no rewards")
+        raise no_rewards()
 
 
 def _require_continuous(data: Dataset) -> None:
-    from rlassay.assay.assessment import Unavailable
-
     if data.discrete_actions:
-        raise Unavailable("the actions are discrete")
+        raise Unavailable("discrete_actions", "the actions are discrete")
 
 
-def _every_row(assessment: Assessment, member: int) -> EveryRow:
-    """Columns of every row, kept with the assessment because several scores read them."""
-    kept = assessment.__dict__.setdefault("_every_row", {})
-    if member not in kept:
-        kept[member] = EveryRow(assessment, member)
-    return kept[member]
+def _cloning_surprise(assessment: Assessment) -> np.ndarray:
+    from rlassay.scoring.policies import cloning_surprise
+
+    settings, seed = assessment.settings.baselines, assessment.seeds[0]
+    return cloning_surprise(assessment.data, assessment.shared.scaling, settings, seed)
 
 
-def _registered(assessment: Assessment, rows: EveryRow, name: str) -> np.ndarray:
+def _registered(assessment: Assessment, spec: ScoreSpec, member: int) -> np.ndarray:
     """A registered score on every row; on the evaluated rows exactly what the dataset's score is made of."""
-    from rlassay.assay.columns import column
-    from rlassay.scores import SCORES, evaluate, spec_of
-
-    spec = spec_of(name, assessment.settings.transport.estimator)
     values = np.full(len(assessment.data), np.nan)
-    if spec.per == "anchor":
-        result = assessment.transport("sinkhorn")[rows.member]
-        values[assessment.problem_rows[result.rows]] = result.integrand
-        return values
-    if spec.needs == SCORES["bwd.tail"].needs:
-        values[:] = rows.tail_integrand
-        values[assessment.rows] = assessment.transport("tail")[rows.member].integrand
-        return values
-    if set(spec.needs) <= set(EveryRow.COLUMNS):
-        values[:] = evaluate(spec, {need: rows.column(need) for need in spec.needs}).values
-    scored = {need: column(assessment, need, rows.member) for need in spec.needs}
-    values[assessment.rows] = evaluate(spec, scored).values
+    if spec.estimator is not None or all(COLUMNS[need].of_any_row for need in spec.needs):
+        places, found = row_values(spec, assessment.every_row[member])
+        values[places] = found
+    places, found = row_values(spec, assessment.evaluated[member])
+    values[places] = found
     return values

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scoring import SMALL
+from small import SMALL
 
 import rlassay
 from probes import walks

@@ -7,14 +7,14 @@ import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from rlassay.engine.files import replacing, write_atomically
 from rlassay.errors import SettingsError
+from rlassay.results.card import Direction
 
-Direction = Literal["higher", "lower"]
 PLACE = ("episode", "start", "length")  # where an episode lies; everything else is a score
 
 
@@ -25,16 +25,17 @@ class EpisodeTable:
     start: np.ndarray  # first row of each episode
     length: np.ndarray  # transitions of each episode
     scores: Mapping[str, np.ndarray]
-    directions: Mapping[str, Direction] = field(
-        default_factory=dict
-    )  # a score not named here: higher
+    # A score that is not named here is better when higher.
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, column in self.scores.items():
             if np.shape(column) != (len(self),):
                 raise SettingsError(
-                    f"the episode score {name} has the wrong shape", allowed=(len(self),), got=np.shape(column)
-                )  # fmt: skip
+                    f"the episode score {name} has the wrong shape",
+                    allowed=(len(self),),
+                    got=np.shape(column),
+                )
 
     def __len__(self) -> int:
         return len(self.length)
@@ -75,8 +76,10 @@ def write_episode_table(path: str | Path, table: EpisodeTable) -> None:
     writers = {".parquet": _write_parquet, ".csv": _write_csv}
     if path.suffix.lower() not in writers:
         raise SettingsError(
-            "the table of episodes cannot be written", allowed=list(writers), got=path.suffix or path.name
-        )  # fmt: skip
+            "the table of episodes cannot be written",
+            allowed=list(writers),
+            got=path.suffix or path.name,
+        )
     writers[path.suffix.lower()](path, table.columns)
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.assay.assessment import Assessment
-from rlassay.assay.columns import column
+from rlassay.scoring.assessment import Assessment
+from rlassay.transport import ESTIMATORS
 
 MOST_POINTS = 5_000
 BINS = 40
@@ -19,7 +19,7 @@ def series(assessment: Assessment) -> dict[str, Any]:
         "episodes": _episodes(assessment),
         "histograms": _histograms(assessment),
     }
-    if "fitted" in assessment.__dict__:
+    if assessment.computed.critic is not None:
         found["calibration"] = _calibration(assessment)
         found["training"] = _training(assessment)
     return found
@@ -30,15 +30,16 @@ def row_scores(assessment: Assessment) -> dict[str, np.ndarray]:
 
     `bwd` is the integrand of the default estimator, where it lives on the evaluated rows.
     """
-    if "fitted" not in assessment.__dict__:
+    computed = assessment.computed
+    if computed.critic is None:
         return {}
-    members = range(len(assessment.seeds))
-    q, v = (np.mean([column(assessment, name, k) for k in members], axis=0) for name in "qv")
+    q = np.mean([rows.q for rows in assessment.evaluated], axis=0)
+    v = np.mean([rows.v for rows in assessment.evaluated], axis=0)
     found = {"q": q, "advantage": q - v}
-    if "pairs" in assessment.__dict__:
-        found["pd"] = np.mean([one.q_random.mean(axis=1) for one in assessment.pairs], axis=0) - v
-    for estimator, results in assessment.computed_transport.items():
-        if len(results[0].integrand) == len(assessment.rows):
+    if computed.pairs is not None:
+        found["pd"] = np.mean([one.q_random.mean(axis=1) for one in computed.pairs], axis=0) - v
+    for estimator, results in computed.transport.items():
+        if ESTIMATORS[estimator].lives_on == "rows":
             found[f"bwd.{estimator}"] = np.mean([one.integrand for one in results], axis=0)
     default = f"bwd.{assessment.settings.transport.estimator}"
     return {**found, "bwd": found[default]} if default in found else found
@@ -71,9 +72,9 @@ def _histograms(assessment: Assessment) -> dict[str, Any]:
     if data.rewards is not None:
         found["return"] = _histogram(data=data.episode_returns)
     actions = data.actions[assessment.rows]
-    if "fitted" in assessment.__dict__ and "pairs" in assessment.__dict__:
-        first = assessment.pairs[0]
-        values = column(assessment, "q", 0)
+    if (pairs := assessment.computed.pairs) is not None:
+        first = pairs[0]
+        values = assessment.evaluated[0].q
         found["value"] = _histogram(data=values, random=first.q_random.ravel())
         found["action"] = _histogram(data=actions.ravel(), random=first.random_actions.ravel())
     elif not data.discrete_actions:
@@ -106,7 +107,7 @@ def _training(assessment: Assessment) -> dict[str, Any]:
     curve = assessment.fitted.critic.curve
     thin = slice(None, None, max(1, len(curve["step"]) // MOST_POINTS + 1))
     found = {"step": curve["step"][thin], "critic": curve["value"][thin]}
-    if results := assessment.computed_transport.get("dual"):
+    if results := assessment.computed.transport.get("dual"):
         found["dual_step"] = results[0].curve["step"][:MOST_POINTS]
         found["dual"] = results[0].curve["value"][:MOST_POINTS]
     return found

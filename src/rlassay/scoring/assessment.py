@@ -1,7 +1,7 @@
 """One dataset under assay: everything that scores read, computed when first asked for and then kept.
 
-`score`, `compare`, per-episode scores and studies all work on an `Assessment`; whoever needs a column asks for it by
-the name in `rlassay.scores.COLUMNS`.
+`score`, `compare`, per-episode scores and studies all work on an `Assessment`. What has been computed so far is written
+down in its `computed`; heavy modules are imported where something is fitted.
 """
 
 from __future__ import annotations
@@ -9,38 +9,62 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlassay.assay.clock import Clock
-from rlassay.assay.settings import Plan, Shared
-from rlassay.critic import FittedCritic, Scaling, fit_critic
-from rlassay.critic.fit import q_apply, q_parameters
-from rlassay.critic.sample import split_rows
+from rlassay.critic import Scaling
+from rlassay.critic.targets import split_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
 from rlassay.errors import DatasetError, RlassayError
 from rlassay.progress import progress
-from rlassay.scores.behaviour import Policies, fit_policies, neighbour_entropy
-from rlassay.scores.counted import count_cells
+from rlassay.scoring.clock import Clock
+from rlassay.scoring.coverage import count_cells, neighbour_entropy
+from rlassay.scoring.rows import EveryRow, Rows
+from rlassay.scoring.settings import Plan, Shared
 from rlassay.transport import (
+    ESTIMATORS,
     Pairs,
     Problem,
     TransportResult,
     TransportSettings,
     estimate,
     evaluated_pairs,
-    pair_costs,
-    resolve_cost,
+    resolve_epsilon,
 )
+
+if TYPE_CHECKING:
+    from rlassay.critic.fit import FittedCritic
+    from rlassay.scoring.policies import Policies
 
 TRANSPORT_ROWS = 100_000  # most rows the potentials learn from, beside the evaluated ones
 ROW_STREAM, TRANSPORT_STREAM, NEIGHBOUR_STREAM = 401, 402, 403
+OTHER_SCORES = "choose other scores with --scores, or add what is missing to the data"
 
 
 class Unavailable(RlassayError):
     """A column that this dataset cannot have; the scores that need it are left out with a warning."""
+
+    def __init__(self, code: str, what: str, remedy: str = OTHER_SCORES):
+        self.code = code
+        super().__init__(what, remedy=remedy)
+
+
+def no_rewards() -> Unavailable:
+    """Everything that is made of rewards is missing."""
+    remedy = "use the scores that need no reward, or add rewards to the data"
+    return Unavailable("no_rewards", "the data has no rewards", remedy)
+
+
+@dataclass
+class Computed:
+    """What has been computed so far: diagnosis and figures show it, and fit nothing anew."""
+
+    critic: FittedCritic | None = None
+    pairs: list[Pairs] | None = None
+    transport: dict[str, list[TransportResult]] = field(default_factory=dict)
 
 
 class Assessment:
@@ -63,12 +87,12 @@ class Assessment:
         self.reference = reference
         self.clock = clock or Clock()
         self.show_progress = show_progress
-        self._results: dict[str, list[TransportResult]] = {}
+        self.computed = Computed()
 
     def share(self, shared: Shared) -> None:
         """Adopt pooled epsilons; forgets the transport results that were computed without them."""
         self.shared = shared
-        self._results.clear()
+        self.computed.transport.clear()
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -86,38 +110,57 @@ class Assessment:
         return self.data.episode_index[self.rows]
 
     @functools.cached_property
-    def row_states(self) -> np.ndarray:
-        """Scaled observations of the evaluated rows."""
-        return self.shared.scaling.observations(self.data.observations[self.rows])
+    def evaluated(self) -> list[Rows]:
+        """What scores read of the evaluated rows, a provider a seed."""
+        return [Rows(self, member) for member in range(len(self.seeds))]
+
+    @functools.cached_property
+    def every_row(self) -> list[EveryRow]:
+        """The same of every row, for scores of episodes and transitions."""
+        return [EveryRow(self, member) for member in range(len(self.seeds))]
 
     def _rng(self, stream: int) -> np.random.Generator:
         return np.random.default_rng([self.seeds[0], stream])
 
     # -- critic ----------------------------------------------------------------------------------------------------
 
-    @functools.cached_property
+    @property
+    def can_learn_values(self) -> bool:
+        """Rewards and continuous actions."""
+        return self.data.rewards is not None and not self.data.discrete_actions
+
+    @property
     def fitted(self) -> FittedCritic:
         """The behavioural critic with its diagnosis."""
+        if self.computed.critic is None:
+            self.computed.critic = self._fit()
+        return self.computed.critic
+
+    def _fit(self) -> FittedCritic:
         if self.data.rewards is None:
-            raise Unavailable("the data has no rewards")
+            raise no_rewards()
         self._require_continuous()
-        steps = self.settings.critic.steps
-        with self.clock.phase("critic"), self._progress("critic", steps) as advance:
+        from rlassay.critic.fit import fit_critic
+
+        settings, scaling = self.settings.critic, self.shared.scaling
+        with self.clock.phase("critic"), self._progress("critic", settings.steps) as advance:
             try:
                 return fit_critic(
-                    self.data, self.settings.critic, self.seeds,
-                    scaling=self.shared.scaling, on_progress=advance,
-                )  # fmt: skip
+                    self.data, settings, self.seeds, scaling=scaling, on_progress=advance
+                )
             except DatasetError as error:
-                raise Unavailable(str(error)) from None
+                raise Unavailable("no_critic", error.what, error.remedy or OTHER_SCORES) from None
 
     def _require_continuous(self) -> None:
         if self.data.discrete_actions:
-            raise Unavailable("the actions are discrete, and random actions are drawn from a box")
+            raise Unavailable(
+                "discrete_actions",
+                "the actions are discrete, and random actions are drawn from a box",
+            )
 
     @contextmanager
-    def _progress(self, name: str, steps: int):
-        if not self.show_progress:
+    def _progress(self, name: str, steps: int, shown: bool | None = None):
+        if not (self.show_progress if shown is None else shown):
             yield lambda done, news="": None
             return
         with progress(f"{name} of {self.data.origin.source}", steps) as advance:
@@ -136,6 +179,8 @@ class Assessment:
     @functools.cached_property
     def problem(self) -> Problem:
         """The transport problem on a bounded sample of the rows."""
+        from rlassay.critic.fit import q_apply, q_parameters
+
         critic, scaling = self.fitted.critic, self.shared.scaling
         rows = self.problem_rows
         evaluated = np.searchsorted(rows, self.rows)
@@ -152,26 +197,22 @@ class Assessment:
             evaluation_rows=evaluated,
         )
 
-    @functools.cached_property
+    @property
     def pairs(self) -> list[Pairs]:
         """Evaluated rows with fresh random actions, a list over seeds; costs are those of `transport.cost`."""
-        problem = self.problem
-        with self.clock.phase("transport"):
-            return evaluated_pairs(problem, self.settings.transport, self.seeds)
+        if self.computed.pairs is None:
+            problem = self.problem
+            with self.clock.phase("transport"):
+                settings = self.settings.transport
+                self.computed.pairs = evaluated_pairs(problem, settings, self.seeds)
+        return self.computed.pairs
 
     def pairs_for(self, estimator: str) -> list[Pairs]:
         """The same pairs with the cost of one estimator."""
-        chosen, base = self.transport_settings(estimator), self.settings.transport
-        if chosen.cost == base.cost:
+        if self.transport_settings(estimator).cost == self.settings.transport.cost:
             return self.pairs
-        cost, actions = resolve_cost(chosen), self.data.actions[self.rows][:, None]
-        return [
-            replace(
-                one,
-                costs=pair_costs(cost, one.q_data[:, None], one.q_random, actions, one.random_actions),
-            )
-            for one in self.pairs
-        ]  # fmt: skip
+        costs = [rows.costs(estimator) for rows in self.evaluated]
+        return [replace(one, costs=each) for one, each in zip(self.pairs, costs, strict=True)]
 
     def transport_settings(self, estimator: str) -> TransportSettings:
         """The estimator's settings, with the pooled epsilon of a comparison where there is one."""
@@ -181,25 +222,22 @@ class Assessment:
 
     def transport(self, estimator: str) -> list[TransportResult]:
         """Results of one estimator, a list over seeds."""
-        if estimator not in self._results:
+        found = self.computed.transport
+        if estimator not in found:
             settings, pairs = self.transport_settings(estimator), self.pairs_for(estimator)
-            shown = self.show_progress and estimator == "dual"
-            with self.clock.phase("transport"):
-                if not shown:
-                    results = estimate(self.problem, settings, self.seeds, pairs=pairs)
-                else:
-                    with self._progress("potentials", settings.steps) as advance:
-                        results = estimate(
-                            self.problem, settings, self.seeds, pairs=pairs,
-                            on_progress=lambda done: advance(done, ""),
-                        )  # fmt: skip
-            self._results[estimator] = results
-        return self._results[estimator]
-
-    @property
-    def computed_transport(self) -> dict[str, list[TransportResult]]:
-        """The results that were asked for so far."""
-        return dict(self._results)
+            shown = self.show_progress and ESTIMATORS[estimator].trains
+            with (
+                self.clock.phase("transport"),
+                self._progress("potentials", settings.steps, shown) as advance,
+            ):
+                found[estimator] = estimate(
+                    self.problem,
+                    settings,
+                    self.seeds,
+                    pairs=pairs,
+                    on_progress=lambda done: advance(done, ""),
+                )
+        return found[estimator]
 
     # -- baselines -------------------------------------------------------------------------------------------------
 
@@ -213,6 +251,8 @@ class Assessment:
     def policies(self) -> Policies:
         """A cloned and a tanh-normal policy, fitted to the training rows."""
         self._require_continuous()
+        from rlassay.scoring.policies import fit_policies
+
         rows, scaling = self.policy_split[0], self.shared.scaling
         states = scaling.observations(self.data.observations[rows])
         actions = self.data.actions[rows]
@@ -235,16 +275,14 @@ class Assessment:
         points = self.shared.scaling.inputs(self.data.observations[rows], self.data.actions[rows])
         values, kept = neighbour_entropy(points, self.settings.baselines.neighbours)
         if len(values) == 0:
-            raise Unavailable("fewer distinct rows than neighbours")
+            raise Unavailable("too_few_rows", "fewer distinct rows than neighbours")
         return values, rows[kept]
 
     @functools.cached_property
     def cells(self) -> tuple[int, int]:
         """Distinct cells and distinct transitions of the whole file."""
-        return count_cells(
-            self.data.observations, self.data.actions, self.shared.cell_low, self.shared.cell_high,
-            self.settings.baselines.bins,
-        )  # fmt: skip
+        grid = (self.shared.cell_low, self.shared.cell_high, self.settings.baselines.bins)
+        return count_cells(self.data.observations, self.data.actions, *grid)
 
 
 def shared_statistics(datasets: Sequence[Dataset]) -> Shared:
@@ -263,8 +301,6 @@ def pooled_epsilons(
     assessments: Sequence[Assessment], estimators: Sequence[str]
 ) -> dict[str, float]:
     """One absolute epsilon an estimator, from the costs of every dataset and seed."""
-    from rlassay.transport import resolve_epsilon
-
     found = {}
     for estimator in estimators:
         costs = [one.costs for each in assessments for one in each.pairs_for(estimator)]
