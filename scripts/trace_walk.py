@@ -3,13 +3,14 @@
     python scripts/trace_walk.py                                    # score of the first sample, with its page
     python scripts/trace_walk.py --room scoring score FILE --html OUT
 
-Counts every file in which a function is called (importing a module is no call), in all threads, and how often the
-room is entered: calls of its functions from a function of the package that stands outside it.
+Counts every file in which a function is called, in all threads. Importing a module is no call, nor is what its body
+calls while it is imported. An entry into the room is a call of one of its functions while none of them is running.
 """
 
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import tempfile
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+OPTIMIZED = inspect.CO_OPTIMIZED  # set on functions, not on the bodies of modules and classes
 SOURCE = Path(__file__).parent.parent / "src" / "rlassay"
 sys.path.insert(0, str(SOURCE.parent))
 
@@ -30,40 +32,35 @@ class Walk:
         self.calls: Counter[str] = Counter()
         self.entries: Counter[str] = Counter()
         self._names: dict[CodeType, str | None] = {}
+        self._inside = 0  # functions of the room that the main thread is running
+        self._importing: Counter[int] = Counter()  # module bodies that a thread is running
 
     def name(self, code: CodeType) -> str | None:
-        """The file inside the package, None elsewhere and for the body of a module or a class."""
+        """The file inside the package, None elsewhere and for the body of a class."""
         if code not in self._names:
             path = Path(code.co_filename)
-            called = code.co_name != "<module>" and bool(code.co_flags & 0x2)  # CO_NEWLOCALS
-            inside = called and path.is_relative_to(SOURCE)
+            inside = bool(code.co_flags & OPTIMIZED) and path.is_relative_to(SOURCE)
             self._names[code] = path.relative_to(SOURCE).as_posix() if inside else None
         return self._names[code]
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event != "call" or (name := self.name(frame.f_code)) is None:
+        if event not in ("call", "return"):
             return
-        self.calls[name] += 1
-        if (name.startswith(self.room) and frame.f_lasti <= 0) or self._enters(frame, name):
-            self._note_entry(frame, name)
+        code, thread = frame.f_code, threading.get_ident()
+        step = 1 if event == "call" else -1
+        if code.co_name == "<module>":
+            self._importing[thread] += step
+        elif not self._importing[thread] and (name := self.name(code)) is not None:
+            self._note(name, code, step)
 
-    def _enters(self, frame: FrameType, name: str) -> bool:
-        return name.startswith(self.room)
-
-    def _note_entry(self, frame: FrameType, name: str) -> None:
-        """An entry is a call whose nearest caller inside the package stands outside the room, itself not within it."""
-        caller = frame.f_back
-        inner = None
-        while caller is not None:
-            other = self.name(caller.f_code)
-            if other is not None:
-                if inner is None:
-                    inner = other
-                if other.startswith(self.room):
-                    return
-            caller = caller.f_back
-        if inner is not None:
-            self.entries[f"{inner} -> {name}:{frame.f_code.co_qualname}"] += 1
+    def _note(self, name: str, code: CodeType, step: int) -> None:
+        in_room = name.startswith(self.room)
+        if step == 1:
+            self.calls[name] += 1
+            if in_room and self._inside == 0:
+                self.entries[f"{name}:{code.co_qualname}"] += 1
+        if in_room and threading.current_thread() is threading.main_thread():
+            self._inside += step
 
 
 def walk(arguments: list[str], room: tuple[str, ...]) -> Walk:
@@ -89,7 +86,7 @@ def main() -> None:
     given = parser.parse_args()
     rooms = tuple(f"{name}/" for name in given.room.split(","))
     with tempfile.TemporaryDirectory() as folder:
-        sample = str(sorted((SOURCE / "samples").glob("*.hdf5"))[0])
+        sample = str(min((SOURCE / "samples").glob("*.hdf5")))
         command = given.command or ["score", sample, "--html", f"{folder}/report.html"]
         found = walk(command, rooms)
     for place, (name, calls) in enumerate(found.calls.items(), 1):

@@ -46,8 +46,10 @@ def test_json_has_every_field(card):
     }  # fmt: skip
     for score in found["scores"].values():
         assert set(score) == {
-            "value", "interval", "per_seed", "direction", "unit", "n", "converged", "relative",
-        }  # fmt: skip
+            *("value", "interval", "per_seed", "direction", "unit", "n", "converged", "relative"),
+            *("title", "meaning"),
+        }
+        assert score["title"] and score["meaning"].endswith(".")
         assert len(score["per_seed"]) in (1, 2)
         assert score["value"] == pytest.approx(np.mean(score["per_seed"]))
     assert set(found["software"]) == {"rlassay", "python", "jax", "numpy", "threads"}

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from rlassay.errors import SettingsError
-from rlassay.scoring import COLUMNS, SCORES, register_score, resolve, spec_of
+from rlassay.results.card import READING_ORDER
+from rlassay.scoring import COLUMNS, SCORES, register_score, resolve, signs, spec_of
 from rlassay.scoring.coverage import count_cells, neighbour_entropy
-from rlassay.scoring.policies import fit_policies
-from rlassay.scoring.registry import Measured, evaluate
+from rlassay.scoring.policies import ActionScale, Policies, fit_policies
+from rlassay.scoring.registry import evaluate
 from rlassay.scoring.settings import BaselineSettings
-from rlassay.transport import ESTIMATORS
+from rlassay.transport import ESTIMATORS, TransportSettings, tail
 from rlassay.transport.closed import TransportResult, weighted_tail
 from rlassay.transport.settings import RELATIVE_EPSILON, EstimatorName
 
@@ -213,10 +214,54 @@ def test_a_constant_action_clones_without_error():
     assert policies.cloning_errors(0, states, actions).max() == 0.0
 
 
-def test_measured_values_carry_their_own_statistic():
-    measured = evaluate(
-        SCORES["bwd.tail"],
-        {"tail_costs": np.ones((3, 1)), "tail_epsilon": 0.5, "tail_lowest": None},
-    )
-    assert isinstance(measured, Measured)
+def test_tail_carries_its_own_statistic():
+    settings = TransportSettings(estimator="tail", cost="public", epsilon=0.5)
+    measured = evaluate(SCORES["bwd.tail"], {"transport": tail(np.ones((3, 1)), settings)})
+    assert measured.values.shape == (3, 1)
     assert measured.statistic(measured.values, np.ones(3)) == pytest.approx(0.5)  # E c - epsilon
+    spread = evaluate(SCORES["bwd.tail"], {"transport": tail(np.array([0.0, 8.0]), settings)})
+    # t at which E(c - t)_+ = 2 epsilon = 1 is 6; 6 + E(c - 6)_+^2 / 2 = 7
+    assert spread.statistic(spread.values, np.ones(2)) == pytest.approx(7.0)
+    # with weights 3 to 1: (8 - t) / 4 = 1 at t = 4; 4 + 16 / 4 / 2 = 6
+    assert spread.statistic(spread.values, np.array([3.0, 1.0])) == pytest.approx(6.0)
+
+
+def test_a_cloning_error_of_one_ignores_the_state():
+    """Policies that always give the mean action err by the actions' variance, dimension by dimension."""
+    rng = np.random.default_rng(0)
+    states = rng.normal(size=(500, 2)).astype(np.float32)
+    actions = (rng.normal(size=(500, 3)) * [1.0, 20.0, 0.0] + [5.0, -3.0, 2.0]).astype(np.float32)
+    zero = [{"w": np.zeros((2, 3)), "b": np.zeros(3)}]
+    policies = Policies(({"clone": zero},), ActionScale.of(actions))
+    errors = policies.cloning_errors(0, states, actions)
+    assert errors.mean() == pytest.approx(1.0, rel=1e-5)
+    single = (actions[0].astype(float) - actions.mean(0)) / np.where([1, 1, 0], actions.std(0), 1)
+    assert errors[0] == pytest.approx((single[:2] ** 2).mean(), rel=1e-4)
+
+
+def test_spread_is_the_mean_deviation_over_dimensions_within_its_range():
+    layers = [{"w": np.zeros((1, 4)), "b": np.log([9.0, 9.0, 0.5, 1.5])}]
+    policies = Policies(({"normal": layers},), ActionScale(np.zeros(2), np.ones(2)))
+    assert policies.spread(0, np.zeros((3, 1))) == pytest.approx(np.full(3, 1.0))
+
+
+def test_entropy_of_four_points_by_hand():
+    """k = 1 among 4 points on a line at distances 1, 1, 2, 4: psi(4) - psi(1) + log 2 + log r."""
+    values, kept = neighbour_entropy(np.array([[0.0], [1.0], [3.0], [7.0]]), 1)
+    constant = (1 + 1 / 2 + 1 / 3) + np.log(2)
+    np.testing.assert_allclose(values, constant + np.log([1.0, 1.0, 2.0, 4.0]), rtol=1e-12)
+    assert kept.tolist() == [0, 1, 2, 3]
+
+
+def test_steps_weigh_returns_under_resampled_episodes_too():
+    measured = evaluate(
+        SCORES["return_by_step"], {"episode_returns": [10.0, 40.0], "episode_lengths": [10, 20]}
+    )
+    weights = np.array([[1.0, 1.0], [2.0, 1.0], [0.0, 3.0]])
+    found = measured.statistic(measured.values, weights)
+    np.testing.assert_allclose(found, [900 / 30, 1000 / 40, 40.0])
+
+
+def test_the_card_reads_scores_in_the_registrys_order():
+    assert tuple(SCORES) == READING_ORDER
+    assert signs() == {name: -1 if name in ("pd", "bc_error") else 1 for name in SCORES}

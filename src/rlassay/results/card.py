@@ -166,8 +166,9 @@ class Comparison:
 
 
 _PLAIN_FIELDS = (
-    "dataset", "settings", "diagnosis", "series", "inspection", "command", "software", "seconds",
-)  # fmt: skip
+    *("dataset", "settings", "diagnosis", "series"),
+    *("inspection", "command", "software", "seconds"),
+)
 
 
 def cards_to_dict(cards: list[Scorecard]) -> dict[str, Any]:
