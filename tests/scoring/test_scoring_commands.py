@@ -1,5 +1,6 @@
 """`rlassay score` and `rlassay compare` as a person calls them."""
 
+import csv
 import json
 import signal
 import subprocess
@@ -126,6 +127,30 @@ def test_ctrl_c_ends_without_a_traceback(paths):
     out, err = process.communicate()
     assert process.returncode == 130
     assert "Traceback" not in err and out == ""
+
+
+def test_the_table_of_episodes_is_of_the_critics_that_made_the_card(paths, tmp_path):
+    """One fit serves both, and every seed counts: the table's mean over scored rows cannot agree with other critics."""
+    table = tmp_path / "episodes.csv"
+    words = ["score", paths[0], "--scores", "q", "--seeds", "2", "--set", "evaluation.share=1.0"]
+    done = run(*words, *SETTINGS, "--episodes", str(table), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    q, length = (np.array([float(row[name]) for row in rows]) for name in ("q", "length"))
+    wanted = json.loads(done.stdout)["scores"]["q"]
+    assert len(wanted["per_seed"]) == 2
+    assert (q * length).sum() / length.sum() == pytest.approx(wanted["value"], rel=1e-6)
+
+
+def test_episodes_and_card_share_one_fit(monkeypatch, paths):
+    from rlassay.critic import fit
+    from rlassay.scoring import score_with_episodes
+
+    fits, original = [], fit.fit_critic
+    monkeypatch.setattr(fit, "fit_critic", lambda *a, **k: fits.append(a) or original(*a, **k))
+    card, table = score_with_episodes(paths[0], scores=["q"], seeds=2, settings=SMALL)
+    assert len(fits) == 1 and "q" in table.scores and len(card["q"].per_seed) == 2
 
 
 PLUGIN = """
