@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlassay.study.budget import (
+from rlassay.study.analysis.budget import (
     expert_rows,
     half_rows,
     is_unsettled,
@@ -11,7 +11,7 @@ from rlassay.study.budget import (
     settled_oracle,
 )
 from rlassay.study.fig2 import LEARNING_PANEL, PATTERN_PANEL, SETTLED_PANEL, other_oracles
-from rlassay.study.plan import AGENTS as ALL_AGENTS
+from rlassay.study.grid.plan import AGENTS as ALL_AGENTS
 
 AGENTS = ("bc", "iql", "td3bc")
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from rlassay.study import questions, rest
-from rlassay.study.questions import Grid
+from rlassay.study.analysis.questions import Grid
 
 RNG = np.random.default_rng(3)
 

@@ -10,9 +10,9 @@ import importlib
 from pathlib import Path
 
 from rlassay.errors import SettingsError
-from rlassay.study.cells import Report
-from rlassay.study.files import read_about
-from rlassay.study.plan import PROFILES
+from rlassay.study.grid.cells import Report
+from rlassay.study.grid.files import read_about
+from rlassay.study.grid.plan import PROFILES
 
 STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long")
 _RAW = {

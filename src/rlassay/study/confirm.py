@@ -9,11 +9,17 @@ import numpy as np
 
 from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError
-from rlassay.study.cells import Report, read_runs
-from rlassay.study.correlate import KINDS, POOLED, Points, correlation_columns, correlation_rows
-from rlassay.study.correlation_tables import Correlations, table_of_scores, with_interval
-from rlassay.study.files import Row, read_about, read_table, write_table
-from rlassay.study.plan import AGENTS, FRESH_MIXTURES, PANELS, Profile
+from rlassay.study.grid.cells import Report, read_runs
+from rlassay.study.analysis.correlate import (
+    KINDS,
+    POOLED,
+    Points,
+    correlation_columns,
+    correlation_rows,
+)
+from rlassay.study.analysis.tables import Correlations, table_of_scores, with_interval
+from rlassay.study.grid.files import Row, read_about, read_table, write_table
+from rlassay.study.grid.plan import AGENTS, FRESH_MIXTURES, PANELS, Profile
 
 PANEL, TOGETHER = "fresh", "together"
 PROPOSED = "return_by_step"
@@ -35,7 +41,7 @@ COLUMNS = correlation_columns(BASELINES)
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Score the fresh mixtures and train every agent on them."""
-    from rlassay.study.data import study_data
+    from rlassay.study.grid.data import study_data
     from rlassay.study.table1 import available, describe, run_oracle, run_scores
 
     folder, about = results / "confirm", describe("confirm", profile)

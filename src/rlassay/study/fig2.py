@@ -9,7 +9,7 @@ import numpy as np
 
 from rlassay.errors import DatasetError
 from rlassay.scores import SCORES
-from rlassay.study.budget import (
+from rlassay.study.analysis.budget import (
     LEARNT,
     SETTLED,
     expert_rows,
@@ -18,8 +18,8 @@ from rlassay.study.budget import (
     pattern_rows,
     settled_oracle,
 )
-from rlassay.study.cells import read_runs
-from rlassay.study.correlate import (
+from rlassay.study.grid.cells import read_runs
+from rlassay.study.analysis.correlate import (
     Points,
     choose,
     complete_runs,
@@ -30,10 +30,10 @@ from rlassay.study.correlate import (
     mean_over_agents,
     oracle_table,
 )
-from rlassay.study.correlation_tables import correlation_tables, printed_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.paper import printed_points
-from rlassay.study.plan import AGENTS, PANELS
+from rlassay.study.analysis.tables import correlation_tables, printed_table
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.printed import printed_points
+from rlassay.study.grid.plan import AGENTS, PANELS
 
 # The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
 CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")

@@ -11,8 +11,8 @@ import numpy as np
 
 from rlassay.engine.files import replacing
 from rlassay.errors import SettingsError
-from rlassay.study.correlate import POOLED, Points, min_max
-from rlassay.study.files import Row
+from rlassay.study.analysis.correlate import POOLED, Points, min_max
+from rlassay.study.grid.files import Row
 
 TRANSPORT, OTHER = "#b45309", "#1f5f8b"  # colours of bars
 BESIDE: dict[str, Any] = {

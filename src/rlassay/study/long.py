@@ -12,10 +12,10 @@ from rlassay.data.references import reference_for
 from rlassay.engine.files import write_atomically
 from rlassay.oracle import LONG_AGENTS, PROFILES
 from rlassay.scores import SCORES
-from rlassay.study.cells import Cell, Report, read_runs
-from rlassay.study.data import StudyData
-from rlassay.study.files import Row, markdown_table, read_table, write_table
-from rlassay.study.plan import (
+from rlassay.study.grid.cells import Cell, Report, read_runs
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
+from rlassay.study.grid.plan import (
     ENVIRONMENTS,
     FRESH_MIXTURES,
     LONG,
@@ -23,7 +23,7 @@ from rlassay.study.plan import (
     PANELS,
     Profile,
 )
-from rlassay.study.questions import (
+from rlassay.study.analysis.questions import (
     Grid,
     forecast_rows,
     jackknife_rows,
@@ -33,7 +33,7 @@ from rlassay.study.questions import (
     reliability_over_seeds,
     when_rows,
 )
-from rlassay.study.rest import curves_by_run, rest_rows, rest_summary
+from rlassay.study.analysis.rest import curves_by_run, rest_rows, rest_summary
 
 MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
 DEFAULT_DISCOUNT = 0.99
@@ -43,9 +43,9 @@ OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Train what is missing, in the order of the plan; its budget is `long`, whatever profile is named."""
-    from rlassay.study.data import study_data
+    from rlassay.study.grid.data import study_data
     from rlassay.study.table1 import available, describe
-    from rlassay.study.training import LONG_COLUMNS, LONG_CURVE_COLUMNS, run_trainings
+    from rlassay.study.grid.training import LONG_COLUMNS, LONG_CURVE_COLUMNS, run_trainings
 
     data = {
         environment: study_data(environment, (*MIXTURES, *OTHERS), LONG, zoo, report)
@@ -58,7 +58,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def long_cells(data: Mapping[str, Mapping[str, StudyData]]) -> list[Cell]:
     """(a) the mixtures, (b) the other datasets, (c) the mixtures once more with another seed."""
-    from rlassay.study.training import training_cells
+    from rlassay.study.grid.training import training_cells
 
     def part(names: Sequence[str], seed: int) -> list[Cell]:
         ordered = [datasets[name] for name in names for datasets in data.values()]

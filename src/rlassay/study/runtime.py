@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.study.cells import Report
-from rlassay.study.correlate import oracle_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.plan import AGENTS, PANELS, Profile
+from rlassay.study.grid.cells import Report
+from rlassay.study.analysis.correlate import oracle_table
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.grid.plan import AGENTS, PANELS, Profile
 
 FULL_UPDATES = 1_000_000  # of one trained policy, the paper's budget
 PROBE_UPDATES = 2_000  # measured, after a warm-up of as many
@@ -38,7 +38,7 @@ AGREEMENT_COLUMNS = (
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Measure; not resumable piece by piece, it takes minutes. Wants an otherwise idle machine."""
-    from rlassay.study.data import study_data
+    from rlassay.study.grid.data import study_data
     from rlassay.study.table1 import available, describe
 
     environment = available(zoo)[0]

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.engine.store import Task
-from rlassay.study.cells import Cell
-from rlassay.study.data import StudyData
-from rlassay.study.files import Row
+from rlassay.study.grid.cells import Cell
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row
 
 REVISION = 1
 COLUMNS = ("environment", "dataset", "score_name", "seed", "discount", "value", "converged")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from rlassay.errors import DatasetError
-from rlassay.study.cells import Report, export_cells, read_runs, run_cells
-from rlassay.study.correlate import oracle_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.paper import printed
-from rlassay.study.plan import AGENTS, ENVIRONMENTS, ORACLE_DATASETS, PANELS, Profile
+from rlassay.study.grid.cells import Report, export_cells, read_runs, run_cells
+from rlassay.study.analysis.correlate import oracle_table
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.printed import printed
+from rlassay.study.grid.plan import AGENTS, ENVIRONMENTS, ORACLE_DATASETS, PANELS, Profile
 
 DISCOUNTS = (0.99, 0.995, 0.999)  # a value at .99 can misorder long episodes
 VALUE_SCORES = (
@@ -45,7 +45,7 @@ SHOWN = (
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Score and train what is missing, then export; returns the causes of failures."""
     from rlassay.scores import SCORES
-    from rlassay.study.data import study_data
+    from rlassay.study.grid.data import study_data
 
     folder, about = results / "table1", describe("table1", profile)
     data = {
@@ -92,7 +92,7 @@ def run_oracle(
     folder: Path, data: Sequence[Sequence[Any]], profile: Profile, about: Row, report: Report
 ) -> list[str]:
     """Every agent on every dataset; `data` has one sequence an environment, in the same order."""
-    from rlassay.study.training import run_trainings
+    from rlassay.study.grid.training import run_trainings
 
     cells = _interleaved(data, profile)
     _tell_grid(cells, report)
@@ -101,7 +101,7 @@ def run_oracle(
 
 def _interleaved(grids: Sequence[Sequence[Any]], profile: Profile) -> list[Any]:
     """The first dataset of every environment, then the second: the most telling comparisons are complete first."""
-    from rlassay.study.training import training_cells
+    from rlassay.study.grid.training import training_cells
 
     ordered = [data for column in zip(*grids, strict=True) for data in column]
     return training_cells(ordered, AGENTS, range(profile.oracle_seeds), profile.name)

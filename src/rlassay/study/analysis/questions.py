@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlassay.stats import Estimate, correlation, estimate
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 REPLICATES = 2_000
 BASE = "return"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlassay.stats import Correlation, Estimate, correlations, estimate, resampled_indices
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 BASELINES = ("return", "q")

@@ -13,7 +13,7 @@ from rlassay.collect.sources import MANIFEST, Actors, RunActors, ZooActors
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.runtime import state_folder
-from rlassay.study.data import StudyData, stored_dataset
+from rlassay.study.grid.data import StudyData, stored_dataset
 
 MIXTURES = ("expert-random", "all-levels")
 NOISY, CORRUPTED = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 LARGEST_DRIFT = 5.0  # points over the final phase that a settled run may still move
 CLONING_SHARE = {"onestep": 0.8}  # of the updates, before the policy is improved at all

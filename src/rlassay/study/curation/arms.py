@@ -18,9 +18,9 @@ from rlassay.data.dataset import Dataset
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.stats import mean_interval
-from rlassay.study.cells import Cell, Report, export_cells, run_cells
-from rlassay.study.files import Row, read_table, write_table
-from rlassay.study.training import training_rows
+from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.files import Row, read_table, write_table
+from rlassay.study.grid.training import training_rows
 
 PREPARE_REVISION = 2  # raised whenever an arm chooses other rows
 SHARE = 0.5  # of the rows that every filtering arm keeps
@@ -72,7 +72,7 @@ def prepare_tasks(grid: Grid) -> list[Task]:
     return [
         Task(
             "curation-arms",
-            "rlassay.study.curation:prepare_task",
+            "rlassay.study.curation.arms:prepare_task",
             {"arms": list(grid.arms), "seed": seed, "preset": grid.preset, "share": SHARE},
             reference,
             PREPARE_REVISION,
@@ -171,7 +171,10 @@ def training_cells(
                 }  # fmt: skip
                 held = {key: arms[arm][key] for key in ("path", "fingerprint", "weights")}
                 label = f"{grid.environment} {grid.dataset} {arm} {agent} seed {seed}"
-                function, revision = "rlassay.study.curation:train_task", agent_kind(agent).revision
+                function, revision = (
+                    "rlassay.study.curation.arms:train_task",
+                    agent_kind(agent).revision,
+                )
                 columns = {
                     "environment": grid.environment, "dataset": grid.dataset, "arm": arm, "agent": agent, "seed": seed,
                     **{name: arms[arm][name] for name in ("episodes", "transitions", "data_return")},

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rlassay.study.correlate import BASELINES, POOLED, RAW
-from rlassay.study.files import Row, markdown_table
-from rlassay.study.plan import PANELS
+from rlassay.study.analysis.correlate import BASELINES, POOLED, RAW
+from rlassay.study.grid.files import Row, markdown_table
+from rlassay.study.grid.plan import PANELS
 
 Pick = Callable[[str], str]  # the text of a column for a score
 

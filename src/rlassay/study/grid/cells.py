@@ -14,7 +14,7 @@ from typing import Any
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError
-from rlassay.study.files import Row, read_about, read_table, write_table
+from rlassay.study.grid.files import Row, read_about, read_table, write_table
 
 MEASURED = ("value", "score", "return")  # columns of which one is filled once a cell has run
 Report = Callable[[str], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rlassay.study.correlate import Points
+from rlassay.study.analysis.correlate import Points
 
 COLUMNS = ("oracle", "advantage", "pd", "q", "reward", "bwd")
 TABLE_1 = {

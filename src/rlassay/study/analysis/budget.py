@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlassay.stats import correlations
-from rlassay.study.correlate import complete_runs, mean_over_agents, runs_by_dataset
-from rlassay.study.files import Row
+from rlassay.study.analysis.correlate import complete_runs, mean_over_agents, runs_by_dataset
+from rlassay.study.grid.files import Row
 
 SETTLED = 10.0  # normalised points a run may change in the second half of its budget and still count as settled
 COMPARED = ("bc", "iql", "td3bc")  # in D4RL's pattern

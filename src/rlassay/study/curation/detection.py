@@ -11,7 +11,7 @@ import numpy as np
 from rlassay.engine.local import Engine, LocalEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SolverError
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 REVISION = 1
 GOOD = "expert"
@@ -66,7 +66,7 @@ def detect(
     """AUC of every score for experts against each kind of bad episode, and against all of them."""
     tasks = [
         Task(
-            "detection", "rlassay.study.detection:score_task",
+            "detection", "rlassay.study.curation.detection:score_task",
             {"scores": list(SCORES), "preset": preset, "seed": seed}, data, REVISION, f"detection seed {seed}",
         )
         for seed in range(seeds)
