@@ -29,8 +29,6 @@ from rlassay.engine.store import RunStore  # noqa: E402
 from rlassay.formats import load, save  # noqa: E402
 from rlassay.oracle import settings_of  # noqa: E402
 from rlassay.study import curation, detection  # noqa: E402
-from rlassay.study.grid.data import identity_of  # noqa: E402
-from rlassay.study.grid.files import markdown_table, read_about, read_table, write_table  # noqa: E402
 from rlassay.study.curation.mixtures import (  # noqa: E402
     MIXTURES,
     find_actors,
@@ -38,6 +36,8 @@ from rlassay.study.curation.mixtures import (  # noqa: E402
     mixture,
     mixture_recipe,
 )
+from rlassay.study.grid.data import identity_of  # noqa: E402
+from rlassay.study.grid.files import markdown_table, read_about, read_table, write_table  # noqa: E402
 from rlassay.study.grid.plan import LITE  # noqa: E402
 
 SHOWN = (

@@ -18,8 +18,8 @@ import numpy as np
 
 from rlassay.data.references import reference_for
 from rlassay.formats import load
-from rlassay.study.grid.cells import Cell, export_cells, run_cells
 from rlassay.study.analysis.correlate import mean_over_agents, runs_by_dataset
+from rlassay.study.grid.cells import Cell, export_cells, run_cells
 from rlassay.study.grid.data import StudyData, study_data
 from rlassay.study.grid.files import Row, write_table
 from rlassay.study.grid.plan import AGENTS, ENVIRONMENTS, LITE

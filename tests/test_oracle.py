@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from probes import walks
+from rlassay.agents.registry import SEVEN
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore
 from rlassay.errors import SettingsError
 from rlassay.formats import save
-from rlassay.agents.registry import SEVEN
 from rlassay.oracle import (
     make_task,
     oracle,

@@ -10,8 +10,8 @@ from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
 from rlassay.formats import load, save
 from rlassay.study import curation, detection
-from rlassay.study.grid.files import read_table
 from rlassay.study.curation.mixtures import _joined, _misrecorded
+from rlassay.study.grid.files import read_table
 
 
 class HereEngine:

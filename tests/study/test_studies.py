@@ -12,15 +12,15 @@ from rlassay.collect.zoo import add_to_zoo
 from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.study import fig1, plan, study, table1, table2
-from rlassay.study.grid.cells import Cell, export_cells, refuse_mixed, run_cells
 from rlassay.study.d4rl import find_files
-from rlassay.study.grid.data import study_data
 from rlassay.study.fig2 import PATTERN_PANEL
+from rlassay.study.grid.cells import Cell, export_cells, refuse_mixed, run_cells
+from rlassay.study.grid.data import study_data
 from rlassay.study.grid.files import read_about, read_table, write_table
+from rlassay.study.grid.training import COLUMNS, training_cells, training_rows
 from rlassay.study.printed import TABLE_1, printed
 from rlassay.study.scoring import COLUMNS as SCORE_COLUMNS
 from rlassay.study.scoring import score_cells, score_rows
-from rlassay.study.grid.training import COLUMNS, training_cells, training_rows
 
 ENVIRONMENT = "Pendulum-v1"
 TINY = plan.Profile("lite", transitions=1_200, score_seeds=1, oracle_seeds=1)

@@ -47,8 +47,8 @@ def oracle(
     """Train `agents` with several seeds each and sum up what they reach.
 
     `agents` are those of the profile unless named. `path` is where workers read the data (default: the dataset's
-    source), `as_read` gives them a copy of `data` instead, for files that need options to be read. `changes` are settings: `key` for every agent that has it, `agent.key` for one. `report(done, total, news)`
-    hears of every finished run.
+    source); `as_read` gives them a copy of `data` instead, for files that need options to be read. `changes` are
+    settings: `key` for every agent that has it, `agent.key` for one. `report(done, total, news)` hears of every run.
     """
     environment, store = environment_of(data, env_id), store or RunStore()
     agents = agents_of(profile) if agents is None else agents

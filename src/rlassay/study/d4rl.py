@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.study.grid.cells import Report
 from rlassay.study.analysis.correlate import correlation_rows, make_points
+from rlassay.study.analysis.points import direction_signs
+from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import Row, markdown_table, write_table
 
 NAME = re.compile(
@@ -37,7 +38,7 @@ def d4rl_table(name: str, folder: Path, results: Path, report: Report) -> tuple[
     ]
     write_table(target / "table.csv", table, list(table[0]), about)
     text = markdown_table(table, list(table[0]))
-    points = make_points(rows, oracle, {"pd": -1})
+    points = make_points(rows, oracle, direction_signs())
     if len(points.y) >= 3:
         found = correlation_rows(points, "splits")
         write_table(target / "correlations.csv", found, list(found[0]), about)

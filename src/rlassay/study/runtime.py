@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.study.grid.cells import Report
 from rlassay.study.analysis.correlate import oracle_table
+from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
 from rlassay.study.grid.plan import AGENTS, PANELS, Profile
 
@@ -39,7 +39,7 @@ AGREEMENT_COLUMNS = (
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Measure; not resumable piece by piece, it takes minutes. Wants an otherwise idle machine."""
     from rlassay.study.grid.data import study_data
-    from rlassay.study.table1 import available, describe
+    from rlassay.study.grid.running import available, describe
 
     environment = available(zoo)[0]
     data = study_data(environment, PANELS["all"], profile, zoo, report)

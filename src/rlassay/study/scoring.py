@@ -10,6 +10,7 @@ from rlassay.engine.store import Task
 from rlassay.study.grid.cells import Cell
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row
+from rlassay.study.grid.plan import DEFAULT_DISCOUNT
 
 REVISION = 1
 COLUMNS = ("environment", "dataset", "score_name", "seed", "discount", "value", "converged")
@@ -33,7 +34,7 @@ def score_cells(
         "revisions": {name: SCORES[name].revision for name in names},
         "settings": dict(settings or {}),
     }
-    discount = asked["settings"].get("critic.discount", 0.99)
+    discount = asked["settings"].get("critic.discount", DEFAULT_DISCOUNT)
     return [
         Cell(
             Task(

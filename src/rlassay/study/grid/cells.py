@@ -90,7 +90,7 @@ def export_cells(
 def _committed(path: Path) -> dict[str, list[Row]]:
     """Rows of cells that have run, by key."""
     kept: dict[str, list[Row]] = {}
-    for row in read_table(path) if path.exists() else []:
+    for row in read_table(path, checked=False) if path.exists() else []:
         if row.get("key"):  # a table older than keys names no cell
             kept.setdefault(row["key"], []).append(row)
     return {

@@ -22,7 +22,7 @@ def run_sweep(
     name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
 ) -> list[str]:
     """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
-    from rlassay.study.table1 import available, describe
+    from rlassay.study.grid.running import available, describe
     from rlassay.study.grid.training import run_trainings
 
     known = available(zoo, ENVIRONMENTS[profile.name])
