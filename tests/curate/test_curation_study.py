@@ -9,7 +9,7 @@ from rlassay.data.dataset import Dataset, Origin
 from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
 from rlassay.formats import load, save
-from rlassay.study import curation, detection
+from rlassay.study.curation import arms, detection, learning
 from rlassay.study.curation.mixtures import _joined, _misrecorded
 from rlassay.study.grid.files import read_table
 
@@ -52,7 +52,7 @@ def pendulum_like(lengths=(60, 40, 80, 20, 50, 30)) -> Dataset:
 def grid(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "mixture.npz"
     save(pendulum_like(), path)
-    return curation.Grid(
+    return arms.Grid(
         "Pendulum-v1", "made", str(path), load(path).fingerprint,
         ("full", "random", "return", "bwd", "weights-return", "weights-advantage"), ("bc",), 1, "fast",
     )  # fmt: skip
@@ -69,7 +69,7 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
     engine, store, table = HereEngine(), RunStore(tmp_path / "store"), tmp_path / "runs.csv"
 
     def run(store):
-        failures = curation.run_grids(
+        failures = learning.run_grids(
             [grid], settings, tmp_path, {}, engine=engine, store=store, report=print
         )
         assert failures == []
@@ -86,7 +86,7 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
     assert all(row["updates"] == 20 and np.isfinite(row["return"]) for row in rows)
     assert [row["arm"] for row in read_table(tmp_path / "summary.csv")] == list(grid.arms)
     fewer = replace(grid, arms=("full",))
-    curation.run_grids([fewer], settings, tmp_path, {}, engine=engine, store=store, report=print)
+    learning.run_grids([fewer], settings, tmp_path, {}, engine=engine, store=store, report=print)
     assert {row["arm"] for row in read_table(table)} == set(grid.arms)  # the other arms stay
     done = engine.done
     assert run(store) == rows and engine.done == done
@@ -102,15 +102,18 @@ def test_weights_of_the_arms_differ_and_belong_to_the_mixture(grid, tmp_path):
         "preset": "fast",
         "share": 0.5,
     }
-    arms = curation.prepare_task(settings, {"path": grid.path}, tmp_path)
-    assert arms["weights-return"]["weights_sha256"] != arms["weights-advantage"]["weights_sha256"]
-    with np.load(arms["weights-advantage"]["weights"]) as file:
+    prepared = arms.prepare_task(settings, {"path": grid.path}, tmp_path)
+    assert (
+        prepared["weights-return"]["weights_sha256"]
+        != prepared["weights-advantage"]["weights_sha256"]
+    )
+    with np.load(prepared["weights-advantage"]["weights"]) as file:
         assert str(file["fingerprint"]) == grid.fingerprint
 
 
 def test_a_random_half_holds_half_of_the_rows():
     data = pendulum_like()
-    halves = [curation.random_half(data, seed) for seed in range(4)]
+    halves = [arms.random_half(data, seed) for seed in range(4)]
     for half in halves:
         rows = data.episode_lengths[half]
         assert rows.sum() >= len(data) / 2 > rows.sum() - data.episode_lengths.max()
@@ -131,7 +134,7 @@ def row(arm, seed, score):
 
 def test_the_summary_pairs_seeds():
     rows = [row("full", 0, 10), row("full", 1, 20), row("return", 0, 15), row("return", 1, 25)]
-    full, filtered = curation.summarise(rows)
+    full, filtered = learning.summarise(rows)
     assert (full["arm"], full["score"], full["runs"]) == ("full", 15, 2)
     assert "against_full" not in full
     assert filtered["against_full"] == filtered["low_full"] == filtered["high_full"] == 5

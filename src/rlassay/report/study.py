@@ -16,7 +16,7 @@ LABELS = 2  # leading columns that every group repeats at most
 def show_study(text: str, console: Console) -> None:
     """Print the study: Markdown as it is into a pipe or file, tables that fit on a terminal."""
     if not console.is_terminal:
-        console.print(Text(text), soft_wrap=True)
+        console.file.write(f"{text}\n")
         return
     for lines in _blocks(text):
         if lines[0].startswith("|"):

@@ -33,7 +33,7 @@ from rlassay.study.analysis.tables import Correlations, table_of_scores, with_in
 from rlassay.study.figures import draw_correlations
 from rlassay.study.grid.cells import Report, read_runs
 from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.grid.plan import AGENTS, FRESH_MIXTURES, PANELS, Profile
+from rlassay.study.grid.plan import AGENTS, FRESH_MIXTURES, MIXTURES, PANELS, Profile
 
 PANEL, TOGETHER = "fresh", "together"
 PROPOSED = "return_by_step"
@@ -111,7 +111,9 @@ def _other_scalings(results: Path, about: Row) -> str:
         for run in read_runs(study, results)
     ]
     grid = make_grid(scores_on_d4rl_scale(results), runs, AGENTS)
-    panels = {PANEL: FRESH_MIXTURES, TOGETHER: (*PANELS["mixtures"], *FRESH_MIXTURES)}
+    panels = {PANEL: FRESH_MIXTURES}
+    if np.isin(grid.datasets, PANELS["mixtures"]).any():
+        panels[TOGETHER] = MIXTURES
     rows = [
         row
         for panel, members in panels.items()
@@ -128,9 +130,11 @@ def _other_scalings(results: Path, about: Row) -> str:
 
 def scaling_rows(grid: Grid, panel: str) -> list[Row]:
     """Paired differences of Pearson under every scaling, datasets resampled within environments as above."""
-    weights = with_whole(dataset_weights(grid.environments)) if len(grid.datasets) else None
     rows: list[Row] = []
-    for scaling, scale in SCALINGS.items() if weights is not None else ():
+    if len(grid.datasets) == 0:
+        return rows
+    weights = with_whole(dataset_weights(grid.environments))
+    for scaling, scale in SCALINGS.items():
         y = scale(targets(grid)["mean of agents"], grid.environments, weights)
         for name, other in (*ASKED, ("q", "return"), ("bwd.exact", "return")):
             if name in grid.scores and other in grid.scores:
@@ -139,7 +143,7 @@ def scaling_rows(grid: Grid, panel: str) -> list[Row]:
                     for each in (name, other)
                 )
                 row: Row = {"panel": panel, "scaling": scaling, "score": name, "minus": other}
-                row |= {"n": len(y)} | columns_with_interval("difference_", first - second)
+                row |= {"n": len(grid.datasets)} | columns_with_interval("difference_", first - second)
                 low, high = row["difference_low"], row["difference_high"]
                 rows.append(row | {"better": answer(low, high)})
     return rows
@@ -167,7 +171,7 @@ def _with_first_mixtures(results: Path, scores: Sequence[Row], runs: Sequence[Ro
     known = [*read_table(results / "table1" / "scores.csv"), *scores]
     shared = [row for row in known if row["score_name"] not in WITH_EPSILON]
     points = study_points(shared, [*read_runs("table1", results), *runs], AGENTS)
-    return points.restrict(np.isin(points.datasets, (*PANELS["mixtures"], *FRESH_MIXTURES)))
+    return points.restrict(np.isin(points.datasets, MIXTURES))
 
 
 def _table(rows: Sequence[Row], panel: str) -> str:
