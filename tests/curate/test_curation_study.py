@@ -1,6 +1,9 @@
 """The curation study: arms hold what they say, runs are told apart, the summary adds up, AUC is right."""
 
+import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +12,14 @@ from rlassay.data.dataset import Dataset, Origin
 from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
 from rlassay.formats import load, save
+from rlassay.oracle import settings_of
+from rlassay.settings import identifying
+from rlassay.study import curation, study
 from rlassay.study.curation import arms, detection, learning
-from rlassay.study.curation.mixtures import _joined, _misrecorded
+from rlassay.study.curation.mixtures import MIXTURES, _joined, _misrecorded
 from rlassay.study.grid.files import read_table
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 class HereEngine:
@@ -177,3 +185,40 @@ def test_detection_is_shown_with_one_row_a_score():
         {"score": "return", "Hopper-v5 random": 1.0},
         {"score": "bwd", "Hopper-v5 random": 0.25},
     ]
+
+
+def test_the_study_renders_from_the_committed_results(tmp_path):
+    shutil.copytree(RESULTS / "curation", tmp_path / "curation")
+    text, missing = study("curation", results=tmp_path)
+    assert missing == []
+    assert "| Hopper-v5 | all-levels | bc | full | 3 | 5.476 |" in text
+    assert "| bc_surprise | 1.000 |" in text
+
+
+def test_the_plan_asks_with_the_settings_of_the_committed_runs():
+    """Their keys hold the settings from before later ones were added, and the plan names the same runs."""
+    about = json.loads((RESULTS / "curation" / "runs.json").read_text())
+    settings = settings_of(arms.AGENTS, "lite", {})
+    assert {agent: identifying(found) for agent, found in settings.items()} == about["agents"]
+    rows = read_table(RESULTS / "curation" / "runs.csv")
+    assert {row["arm"] for row in rows} == set(curation.STUDIED)
+    places = {(row["environment"], row["dataset"], row["arm"], row["agent"], row["seed"]) for row in rows}  # fmt: skip
+    wanted = len(curation.LEARNING) * len(MIXTURES) * len(curation.STUDIED) * 2 * curation.SEEDS
+    assert len(places) == wanted == len(rows)
+
+
+def test_a_cell_is_keyed_by_identifying_settings(grid):
+    settings = settings_of(["bc"], "lite", {})
+    prepared = {"path": grid.path, "fingerprint": "f", "weights": None, "weights_sha256": None}
+    prepared |= {"episodes": 1, "transitions": 1, "data_return": 0.0}
+    one = replace(grid, arms=("full",))
+    (cell,) = learning.training_cells(one, [{"full": prepared}], settings)
+    assert cell.task.settings["settings"] == identifying(settings["bc"])
+
+
+def test_environments_that_were_scored_are_not_scored_again(tmp_path):
+    shutil.copytree(RESULTS / "curation", tmp_path / "curation")
+    before = (tmp_path / "curation" / "detection.csv").read_text()
+    said: list[str] = []
+    curation.run_detection(tmp_path / "curation", list(curation.DETECTION), tmp_path, said.append)
+    assert said == [] and (tmp_path / "curation" / "detection.csv").read_text() == before

@@ -19,7 +19,7 @@ def show_oracle(result: Mapping[str, Any], console: Console) -> None:
     console.print()
     console.print(_agents(result))
     console.print()
-    console.print(Text(_together(result["score"]), style="default"))
+    console.print(Text(_together(result["score"])))
     if result.get("diverged"):
         console.print(Text(_diverged(result), style="yellow"))
     for failure in result["failures"]:
@@ -36,19 +36,14 @@ def _agents(result: Mapping[str, Any]) -> Table:
     for agent, row in result["table"].items():
         deviation = "–" if row["deviation"] is None else f"{row['deviation']:.1f}"
         table.add_row(Text(agent), f"{row['mean']:.1f}", deviation, str(len(row["runs"])))
-    table.add_row(Text("oracle"), f"{result['score']['value']:.1f}", _interval(result["score"]), "")
     return table
 
 
-def _interval(score: Mapping[str, Any]) -> str:
-    found = score["interval"]
-    return "–" if found is None else f"[{found[0]:.1f}, {found[1]:.1f}]"
-
-
 def _together(score: Mapping[str, Any]) -> str:
-    best = score["best"]
+    best, found = score["best"], score["interval"]
+    between = "" if found is None else f" [{found[0]:.1f}, {found[1]:.1f}]"
     return (
-        f"spread over agents {score['spread']:.1f}, interquartile mean {score['iqm']:.1f}, "
+        f"oracle {score['value']:.1f}{between}; spread over agents {score['spread']:.1f}, interquartile mean {score['iqm']:.1f}, "
         f"median {score['median']:.1f}, best {best['agent']} {best['value']:.1f}"
     )
 

@@ -143,7 +143,9 @@ def scaling_rows(grid: Grid, panel: str) -> list[Row]:
                     for each in (name, other)
                 )
                 row: Row = {"panel": panel, "scaling": scaling, "score": name, "minus": other}
-                row |= {"n": len(grid.datasets)} | columns_with_interval("difference_", first - second)
+                row |= {"n": len(grid.datasets)} | columns_with_interval(
+                    "difference_", first - second
+                )
                 low, high = row["difference_low"], row["difference_high"]
                 rows.append(row | {"better": answer(low, high)})
     return rows

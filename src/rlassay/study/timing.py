@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rlassay.errors import SolverError
 
-PERIOD = 200  # updates between two looks at the clock
+PERIOD = 100  # updates between two looks at the clock
 PERIODS = 5  # of a probe; the first compiles and is not counted
 
 

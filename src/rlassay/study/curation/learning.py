@@ -13,6 +13,7 @@ import numpy as np
 
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
+from rlassay.settings import identifying
 from rlassay.stats import mean_interval
 from rlassay.study.curation.arms import ARMS, Grid, prepare_tasks
 from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
@@ -34,31 +35,37 @@ def training_cells(
     grid: Grid, prepared: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]
 ) -> list[Cell]:
     """Every arm, agent and seed; seed k trains on the arms that seed k prepared. Arms of the same rows share a run."""
-    from rlassay.agents.registry import agent_kind
-    from rlassay.settings import flatten
+    return [
+        _cell(grid, arm, agent, seed, arms[arm], settings[agent])
+        for seed, arms in enumerate(prepared)
+        for arm in grid.arms
+        for agent in grid.agents
+    ]
 
-    cells = []
-    for seed, arms in enumerate(prepared):
-        for arm in grid.arms:
-            for agent in grid.agents:
-                asked = {
-                    "agent": agent, "env_id": grid.environment, "seed": seed,
-                    "settings": flatten(settings[agent]), "weights": arms[arm]["weights_sha256"],
-                }  # fmt: skip
-                held = {key: arms[arm][key] for key in ("path", "fingerprint", "weights")}
-                label = f"{grid.environment} {grid.dataset} {arm} {agent} seed {seed}"
-                function, revision = (
-                    "rlassay.study.curation.arms:train_task",
-                    agent_kind(agent).revision,
-                )
-                columns = {
-                    "environment": grid.environment, "dataset": grid.dataset, "arm": arm, "agent": agent, "seed": seed,
-                    **{name: arms[arm][name] for name in ("episodes", "transitions", "data_return")},
-                }  # fmt: skip
-                cells.append(
-                    Cell(Task("curation", function, asked, held, revision, label), columns)
-                )
-    return cells
+
+def _cell(
+    grid: Grid, arm: str, agent: str, seed: int, prepared: Mapping[str, Any], settings: Any
+) -> Cell:
+    from rlassay.agents.registry import agent_kind
+
+    asked = {
+        "agent": agent,
+        "env_id": grid.environment,
+        "seed": seed,
+        "settings": identifying(settings),
+        "weights": prepared["weights_sha256"],
+    }
+    task = Task(
+        "curation",
+        "rlassay.study.curation.learning:train_task",
+        asked,
+        {key: prepared[key] for key in ("path", "fingerprint", "weights")},
+        agent_kind(agent).revision,
+        f"{grid.environment} {grid.dataset} {arm} {agent} seed {seed}",
+    )
+    held = {name: prepared[name] for name in ("episodes", "transitions", "data_return")}
+    named = {"environment": grid.environment, "dataset": grid.dataset, "arm": arm, "agent": agent}
+    return Cell(task, {**named, "seed": seed, **held})
 
 
 def train_task(
