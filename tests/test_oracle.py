@@ -12,7 +12,7 @@ from probes import walks
 from rlassay.agents.registry import SEVEN
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore
-from rlassay.errors import SettingsError
+from rlassay.errors import SettingsError, SolverError
 from rlassay.formats import save
 from rlassay.oracle import (
     make_task,
@@ -214,3 +214,15 @@ def test_oracle_command(tmp_path):
     assert result["schema"] == "rlassay.oracle/1" and len(result["agents"]["bc"]) == 2
     table = command("oracle", "--published", "hopper-expert-v2")
     assert "iql" in table.stdout and "110.1" in table.stdout
+
+
+def test_workers_get_the_data_as_it_was_read(tmp_path):
+    """A file read with options is another dataset than the file alone; the workers train on what was read."""
+    path = tmp_path / "walks.npz"
+    save(DATA, path)
+    part = DATA.select(np.arange(3))
+    options = {"agents": ("bc",), "seeds": 1, "changes": QUICK, "store": RunStore(tmp_path / "s")}
+    with pytest.raises(SolverError, match="changed while the oracle was running"):
+        oracle(part, path=path, **options)
+    found = oracle(part, path=path, as_read=True, **options)
+    assert found.runs["bc"][0]["dataset"]["transitions"] == len(part)

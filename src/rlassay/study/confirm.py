@@ -111,7 +111,7 @@ def _other_scalings(results: Path, about: Row) -> str:
         for run in read_runs(study, results)
     ]
     grid = make_grid(scores_on_d4rl_scale(results), runs, AGENTS)
-    panels = {PANEL: FRESH_MIXTURES}
+    panels: dict[str, tuple[str, ...]] = {PANEL: FRESH_MIXTURES}
     if np.isin(grid.datasets, PANELS["mixtures"]).any():
         panels[TOGETHER] = MIXTURES
     rows = [
