@@ -9,7 +9,8 @@ from test_plan import RESULTS, planned, software_of_the_results  # noqa: F401 (a
 from rlassay import critic, transport
 from rlassay.scoring import PRESETS, SCORES, settings
 from rlassay.settings import added_later, flatten, identifying
-from rlassay.study import confirm, plan, scoring, table1
+from rlassay.study import confirm, scoring, table1
+from rlassay.study.grid import plan
 
 
 def committed(study):

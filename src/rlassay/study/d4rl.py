@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.scoring import signs
-from rlassay.study.cells import Report
-from rlassay.study.correlate import correlation_rows, make_points
-from rlassay.study.files import Row, markdown_table, write_table
+from rlassay.study.analysis.correlate import correlation_rows, make_points
+from rlassay.study.grid.cells import Report
+from rlassay.study.grid.files import Row, markdown_table, write_table
 
 NAME = re.compile(
     r"(halfcheetah|hopper|walker2d)[-_](random|medium|medium[-_]replay|medium[-_]expert|expert)-v2\.hdf5"
@@ -71,7 +71,7 @@ def score_rows(path: Path, dataset: str, report: Report) -> list[Row]:
 
     card = score(path, seeds=SEEDS)
     report(f"{dataset}: scored in {card.seconds['total']:.0f} s")
-    oracle = published_oracle(dataset)["score"]["value"]
+    oracle = published_oracle(dataset).score["value"]
     environment, _, split = dataset.removesuffix("-v2").partition("-")
     return [
         {"environment": environment, "dataset": split, "score_name": name, "seed": seed, "value": value, "oracle": oracle}

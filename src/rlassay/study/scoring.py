@@ -14,9 +14,9 @@ from typing import Any
 
 from rlassay.engine.store import Task
 from rlassay.settings import identifying
-from rlassay.study.cells import Cell
-from rlassay.study.data import StudyData
-from rlassay.study.files import Row
+from rlassay.study.grid.cells import Cell
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row
 
 REVISION = 1
 # What scoring did when the first rows were committed. Never changed: today's settings are compared with it.

@@ -6,14 +6,13 @@ share policies are resampled together; the rules were written before any run (do
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.stats import Estimate, correlation, estimate
-from rlassay.study.files import Row
+from rlassay.stats import Estimate, estimate, resampled_indices
+from rlassay.study.grid.files import Row
 
 REPLICATES = 2_000
 BASE = "return"
@@ -44,6 +43,11 @@ class Grid:
         return Grid(
             self.environments[keep], self.datasets[keep], part(self.scores), part(self.agents)
         )
+
+    @property
+    def reached(self) -> np.ndarray:
+        """What the agents reached, (agents, datasets)."""
+        return np.array(list(self.agents.values()))
 
     @property
     def clusters(self) -> np.ndarray:
@@ -79,7 +83,7 @@ def make_grid(
 
 def targets(grid: Grid) -> dict[str, np.ndarray]:
     """What a score may be asked to tell: the oracle first."""
-    every = np.array(list(grid.agents.values()))
+    every = grid.reached
     by_value = [values for agent, values in grid.agents.items() if agent != "bc"]
     return {
         "mean of agents": every.mean(axis=0),
@@ -102,6 +106,17 @@ def cluster_weights(environments: np.ndarray, clusters: np.ndarray, seed: int = 
         for k, name in enumerate(names):
             weights[:, clusters == name] = (drawn == k).sum(axis=1)[:, None]
     return weights
+
+
+def dataset_weights(environments: np.ndarray, seed: int = 0) -> np.ndarray:
+    """How often each dataset is drawn when they are resampled one by one within environments: Figure 2's resamples."""
+    drawn = resampled_indices(len(environments), environments, REPLICATES, seed)
+    return np.stack([np.bincount(row, minlength=len(environments)) for row in drawn]).astype(float)
+
+
+def with_whole(weights: np.ndarray) -> np.ndarray:
+    """The data as they are, as the first row before the resamples."""
+    return np.concatenate([np.ones((1, weights.shape[1])), weights])
 
 
 def pearson(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -140,9 +155,7 @@ SCALINGS: dict[str, Scaling] = {
 
 def question_rows(grid: Grid, panel: str) -> list[Row]:
     """Every score against every target and scaling: its correlation, and the paired difference to the mean return."""
-    weights = np.concatenate(
-        [np.ones((1, len(grid.datasets))), cluster_weights(grid.environments, grid.clusters)]
-    )
+    weights = with_whole(cluster_weights(grid.environments, grid.clusters))
     rows = []
     for scaling, scale in SCALINGS.items():
         scaled = {name: scale(x, grid.environments, weights) for name, x in grid.scores.items()}
@@ -156,12 +169,12 @@ def question_rows(grid: Grid, panel: str) -> list[Row]:
                     "target": target,
                     "score_name": name,
                 }
-                row |= _with_interval("", values) | {"n": len(grid.datasets)}
-                rows.append(row | _with_interval(f"minus_{BASE}_", values - drawn[BASE]))
+                row |= columns_with_interval("", values) | {"n": len(grid.datasets)}
+                rows.append(row | columns_with_interval(f"minus_{BASE}_", values - drawn[BASE]))
     return rows
 
 
-def _with_interval(prefix: str, values: np.ndarray) -> Row:
+def columns_with_interval(prefix: str, values: np.ndarray) -> Row:
     """The first entry with the percentile interval of the others."""
     found: Estimate = estimate(float(values[0]), values[1:], len(values) - 1)
     low, high = found.interval or (None, None)
@@ -195,53 +208,13 @@ def forecast_rows(grid: Grid, panel: str) -> list[Row]:
     return rows
 
 
-def reliability_over_agents(grid: Grid) -> float:
-    """Mean correlation of two halves of the agents over all splits, stepped up to the whole by Spearman and Brown."""
-    names = list(grid.agents)
-    found = []
-    for half in itertools.combinations(names, len(names) // 2):
-        if len(names) % 2 == 0 and names[0] not in half:
-            continue  # the other half of a split that was seen
-        first = np.mean([grid.agents[name] for name in half], axis=0)
-        second = np.mean([grid.agents[name] for name in names if name not in half], axis=0)
-        found.append(np.corrcoef(first, second)[0, 1])
-    return stepped_up(float(np.mean(found)))
-
-
-def reliability_over_seeds(runs: Sequence[Row], agents: Sequence[str]) -> tuple[float, int] | None:
-    """The same between two seeds of every agent, and over how many datasets; none where fewer than three have both."""
-    cells: dict[tuple[str, str], dict[tuple[str, int], float]] = {}
-    for run in runs:
-        if run["score"] is not None:
-            cell = cells.setdefault((run["environment"], run["dataset"]), {})
-            cell[run["agent"], int(run["seed"])] = run["score"]
-    whole = [
-        cell
-        for cell in cells.values()
-        if all((agent, seed) in cell for agent in agents for seed in (0, 1))
-    ]
-    if len(whole) < 3:
-        return None
-    means = [
-        [np.mean([cell[agent, seed] for agent in agents]) for cell in whole] for seed in (0, 1)
-    ]
-    return stepped_up(correlation(np.array(means[0]), np.array(means[1]))), len(whole)
-
-
-def stepped_up(correlation: float) -> float:
-    """Spearman and Brown: the reliability of a measure twice as long."""
-    return 2 * correlation / (1 + correlation)
-
-
 def when_rows(
     grid: Grid,
     curves: Mapping[tuple[str, str, str], Mapping[float, float]],
     enters: Mapping[str, float],
 ) -> list[Row]:
     """Correlation of every score with what the agents reach after so many updates; `enters` says from when an agent counts."""
-    weights = np.concatenate(
-        [np.ones((1, len(grid.datasets))), cluster_weights(grid.environments, grid.clusters)]
-    )
+    weights = with_whole(cluster_weights(grid.environments, grid.clusters))
     keys = list(zip(grid.environments, grid.datasets, strict=True))
     every = sorted({updates for curve in curves.values() for updates in curve})
     rows = []
@@ -251,13 +224,31 @@ def when_rows(
         if any(value is None for cell in cells for value in cell):
             continue
         y = np.array(cells, float).mean(axis=1)
-        for name in FORECASTS:
-            if name in grid.scores:
-                row: Row = {
-                    "updates": updates,
-                    "score_name": name,
-                    "agents": len(agents),
-                    "n": len(keys),
-                }
-                rows.append(row | _with_interval("", pearson(grid.scores[name], y, weights)))
+        for name, x in grid.scores.items():
+            row: Row = {
+                "updates": updates,
+                "score_name": name,
+                "agents": len(agents),
+                "n": len(keys),
+            }
+            rows.append(row | columns_with_interval("", pearson(x, y, weights)))
     return rows
+
+
+def primary_answer(rows: Sequence[Row]) -> str:
+    """Rule 3 applied: is `q` shown to tell more than the mean return over the mixtures?"""
+    asked = ("mixtures", "D4RL's scale", "mean of agents", "q")
+    row = next(r for r in rows if (r["panel"], r["scaling"], r["target"], r["score_name"]) == asked)
+    gain, low, high = (row[f"minus_{BASE}_{end}"] for end in ("value", "low", "high"))
+    return (
+        f"Primary question, over the {row['n']} mixtures: is the correlation of `q` with the long oracle larger than that of "
+        f"`{BASE}`? **{answer(low, high)}**: {gain:.2f} [{low:.2f}, {high:.2f}]. These datasets were seen with `lite`: no "
+        "independent confirmation; with three clusters an environment the interval is descriptive."
+    )
+
+
+def answer(low: float | None, high: float | None) -> str:
+    """What an interval of a difference says."""
+    if low is None or high is None:
+        return "not shown"
+    return "yes" if low > 0 else "no" if high < 0 else "not shown"

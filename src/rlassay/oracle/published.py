@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlassay.errors import SettingsError
+from rlassay.oracle.statistics import summarise, table_row
+from rlassay.results.oracle import Oracle
 
 SOURCES = {
     "bc": "EDAC paper's reproduction, reprinted by PMDB",
@@ -76,3 +78,19 @@ def published_scores(dataset: str) -> Published:
         )
     pairs = zip(SOURCES, _SCORES[name], strict=True)
     return Published(f"{name}-v2", {agent: score for agent, score in pairs if score is not None})
+
+
+def published_oracle(name: str) -> Oracle:
+    """The oracle of a D4RL dataset from published tables; it has no runs, but sources."""
+    row = published_scores(name)
+    values = {agent: np.array([score]) for agent, score in row.agents.items()}
+    return Oracle(
+        env_id=row.dataset,
+        dataset={"source": row.dataset},
+        profile="published",
+        score={**summarise(values), "spread": row.spread},
+        table={agent: table_row(found) for agent, found in values.items()},
+        unit="normalised score",
+        runs={agent: [] for agent in values},
+        sources=row.sources,
+    )

@@ -1,4 +1,4 @@
-"""Has training come to rest? Every run of the long oracle by the evaluations of its final phase (rule 7 in docs/study.md)."""
+"""Has training come to rest? Every run by the evaluations of its final phase (rules 3 and 7 in docs/study.md)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 LARGEST_DRIFT = 5.0  # points over the final phase that a settled run may still move
-CLONING_SHARE = {"onestep": 0.8}  # of the updates, before the policy is improved at all
+CLONING_SHARE = {
+    "onestep": 0.8
+}  # its `critic_share`: of the updates, before the policy is improved at all
 FINAL_SHARE = 1 / 3  # of the updates: the final phase of the other agents
 EARLY, LATE = (60_000, 80_000), (130_000, 150_000)
 RunKey = tuple[str, str, str, int]
@@ -20,8 +22,7 @@ def curves_by_run(curves: Sequence[Row]) -> dict[RunKey, list[tuple[float, float
     found: dict[RunKey, list[tuple[float, float]]] = {}
     for row in curves:
         if row["score"] is not None:
-            key = row["environment"], row["dataset"], row["agent"], int(row["seed"])
-            found.setdefault(key, []).append((row["updates"], row["score"]))
+            found.setdefault(run_key(row), []).append((row["updates"], row["score"]))
     return {key: sorted(points) for key, points in found.items()}
 
 
@@ -63,6 +64,26 @@ def line_through(x: np.ndarray, y: np.ndarray) -> tuple[float, float | None]:
         return slope, None
     left = y - y.mean() - slope * centred
     return slope, float(np.sqrt(left @ left / (len(x) - 2) / (centred @ centred)))
+
+
+def settled_runs(runs: Sequence[Row], curves: Sequence[Row]) -> list[str]:
+    """`yes`, `no` or `not known` for every run, by its final phase; a run that diverged is not settled."""
+    known = curves_by_run(curves)
+    return [
+        "no"
+        if run.get("diverged_at") is not None
+        else _settled(run["agent"], known.get(run_key(run), []))
+        for run in runs
+    ]
+
+
+def _settled(agent: str, points: Sequence[tuple[float, float]]) -> str:
+    return final_drift(agent, points)["settled"] if points else "not known"
+
+
+def run_key(row: Row) -> RunKey:
+    """What tells runs apart."""
+    return row["environment"], row["dataset"], row["agent"], int(row["seed"])
 
 
 def rest_summary(rows: Sequence[Row]) -> list[Row]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rlassay.oracle import make_task, settings_of
-from rlassay.study.cells import Cell, Report, export_cells, run_cells
-from rlassay.study.data import StudyData
-from rlassay.study.files import Row
+from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row
 
 COLUMNS = (
     "environment", "dataset", "agent", "variant", "seed", "updates", "score", "return", "half_score", "diverged_at",

@@ -15,7 +15,7 @@ from rlassay.collect.recipes import RANDOM_STEP, Recipe
 from rlassay.collect.sources import Actors, ZooActors
 from rlassay.engine.files import write_json
 from rlassay.runtime import state_folder
-from rlassay.study.plan import Profile, fresh_recipes, study_recipes
+from rlassay.study.grid.plan import Profile, fresh_recipes, study_recipes
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import platform
@@ -15,6 +16,9 @@ from rlassay.engine.files import write_atomically, write_json
 from rlassay.errors import DatasetError
 
 Row = dict[str, Any]
+_RESTORE = (
+    "restore the file with its JSON from version control, or compute the study again with --run"
+)
 
 
 def write_table(
@@ -27,21 +31,44 @@ def write_table(
     for row in rows:
         writer.writerow({name: format_cell(row.get(name)) for name in columns})
     write_atomically(path, text.getvalue())
-    write_json(path.with_suffix(".json"), {**about, "rows": len(rows), "software": software()})
+    counted = {"rows": len(rows), "sha256": _digest(text.getvalue().encode())}
+    write_json(path.with_suffix(".json"), {**about, **counted, "software": software()})
 
 
-def read_table(path: Path) -> list[Row]:
-    """Rows of a CSV; numbers as floats, empty cells as None."""
+def read_table(path: Path, *, checked: bool = True) -> list[Row]:
+    """Rows of a CSV; numbers as floats, empty cells as None.
+
+    `checked` refuses a file that is not the one its JSON was written with; what goes on with a run does without.
+    """
     try:
-        with open(path, newline="") as file:
-            return [
-                {name: _value(text) for name, text in row.items()} for row in csv.DictReader(file)
-            ]
+        content = path.read_bytes()
     except OSError:
         raise DatasetError(
             f"{path} is missing",
             remedy="run from a checkout that holds the committed results, or compute them with --run",
         ) from None
+    read = csv.DictReader(io.StringIO(content.decode(), newline=""))
+    rows = [{name: _value(text) for name, text in row.items()} for row in read]
+    if checked:
+        _refuse_changed(path, content, len(rows))
+    return rows
+
+
+def _refuse_changed(path: Path, content: bytes, rows: int) -> None:
+    """A table with other rows than its JSON counted, or other text than it was written with, is refused.
+
+    The JSON of an older table has no hash: there the count alone is compared.
+    """
+    about = read_about(path)
+    wanted = about.get("rows")
+    if wanted is not None and wanted != rows:
+        raise DatasetError(f"{path} has lost or gained rows", allowed=f"{wanted} rows", got=f"{rows} rows", remedy=_RESTORE)  # fmt: skip
+    if about.get("sha256") not in (None, _digest(content)):
+        raise DatasetError(f"{path} was changed after it was written", remedy=_RESTORE)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def read_about(path: Path) -> Row:

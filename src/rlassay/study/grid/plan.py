@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from rlassay.collect.recipes import Part, Recipe, level_recipes, mix_recipes
 from rlassay.collect.settings import PAPER_LEVELS
 from rlassay.collect.sources import Actors
+from rlassay.critic.settings import CriticSettings
 
+# Of every score unless a row says another; the committed scores were computed with it.
+DEFAULT_DISCOUNT = CriticSettings().discount
 ENVIRONMENTS = ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
 AGENTS = ("bc", "td3bc", "iql", "awac", "onestep", "xql", "cql")  # cheapest and most telling first
 
@@ -28,6 +31,9 @@ PANELS: Mapping[str, tuple[str, ...]] = {
     "mixtures": tuple(dict.fromkeys((*RUN_MIXTURES, *SEED_MIXTURES))),
     "all": tuple(dict.fromkeys((*LEVELS, *SPLITS, *RUN_MIXTURES, *SEED_MIXTURES))),
 }
+# The long oracle's grid: all mixtures, then what else the first study has trained on.
+MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
+OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
 
 
 @dataclass(frozen=True)

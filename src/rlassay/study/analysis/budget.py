@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from rlassay.stats import correlations
-from rlassay.study.correlate import complete_runs, mean_over_agents, runs_by_dataset
-from rlassay.study.files import Row
+from rlassay.study.analysis.correlate import complete_runs, mean_over_agents, runs_by_dataset
+from rlassay.study.analysis.rest import settled_runs
+from rlassay.study.grid.files import Row
 
-SETTLED = 10.0  # normalised points a run may change in the second half of its budget and still count as settled
+MOVED = 10.0  # normalised points a run might change in its second half by the first rule 3
 COMPARED = ("bc", "iql", "td3bc")  # in D4RL's pattern
 LEARNT = 0.5  # of BC's score on `expert`; an agent below it in every environment does not learn in this budget
 
 
-def half_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
+def half_rows(runs: Sequence[Row], agents: Sequence[str], curves: Sequence[Row] = ()) -> list[Row]:
     """How well the datasets' order at half of the budget agrees with the final one, per environment: the mean of all
-    agents and each agent alone, over the datasets that every agent has run on."""
+    agents and each agent alone, over the datasets that every agent has run on; and how many runs came to rest."""
     complete = complete_runs(runs, agents)
     rows = []
     for environment in dict.fromkeys(key[0] for key in complete):
@@ -25,33 +26,70 @@ def half_rows(runs: Sequence[Row], agents: Sequence[str]) -> list[Row]:
         if len(keys) < 3:
             continue
         for name, chosen in (("all agents", agents), *((agent, [agent]) for agent in agents)):
-            half, full = (
-                np.array([mean_over_agents(complete[key], chosen, column) for key in keys])
-                for column in ("half_score", "score")
-            )
+            found = [complete[key] for key in keys]
             row: Row = {"environment": environment, "agents": name, "datasets": len(keys)}
-            for kind in ("spearman", "pearson"):
-                row[kind] = _number(correlations(half[None], full[None], kind)[0])
-            moved = [run for key in keys for run in complete[key] if run["agent"] in chosen]
-            row["unsettled"] = sum(is_unsettled(run) for run in moved)
-            rows.append(row | {"mean_change": _number(float(np.mean(full - half)))})
+            mine = [run for cell in found for run in cell if run["agent"] in chosen]
+            rows.append(row | _half_and_full(found, chosen) | _rest_counts(mine, curves))
     return rows
 
 
-def is_unsettled(run: Row) -> bool:
-    """A run that diverged, or whose score still changed by more than `SETTLED` in its second half."""
+def _half_and_full(cells: Sequence[Sequence[Row]], agents: Sequence[str]) -> Row:
+    """Agreement of the mean over agents at half and at full budget, and how far it moved."""
+    half, full = (
+        np.array([mean_over_agents(cell, agents, column) for cell in cells])
+        for column in ("half_score", "score")
+    )
+    row: Row = {
+        kind: _number(correlations(half[None], full[None], kind)[0])
+        for kind in ("spearman", "pearson")
+    }
+    return row | {"mean_change": _number(float(np.mean(full - half)))}
+
+
+def _rest_counts(runs: Sequence[Row], curves: Sequence[Row]) -> Row:
+    settled = settled_runs(runs, curves)
+    counted = {"settled": "yes", "moving": "no", "not_known": "not known"}
+    row: Row = {name: settled.count(answer) for name, answer in counted.items()}
+    return row | {"moved_after_half": sum(moved_after_half(run) for run in runs)}
+
+
+def moved_after_half(run: Row) -> bool:
+    """The first rule 3: a run that diverged, or whose score changed by more than `MOVED` in its second half.
+
+    OnestepRL only clones until 80 % of its updates, so this rule drops it where its policy phase improves anything: it
+    selects on the outcome. Kept to show what the panel made with it was.
+    """
     if run.get("diverged_at") is not None:
         return True
-    return run["half_score"] is None or abs(run["score"] - run["half_score"]) > SETTLED
+    return run["half_score"] is None or abs(run["score"] - run["half_score"]) > MOVED
 
 
-def settled_oracle(runs: Sequence[Row], agents: Sequence[str]) -> dict[tuple[str, str], float]:
-    """The oracle from settled runs alone, on datasets every agent has run on; none left: no oracle."""
+Keep = Callable[[Sequence[Row]], Sequence[bool]]  # which of the runs count
+
+
+def oracle_of(
+    runs: Sequence[Row], agents: Sequence[str], keep: Keep
+) -> dict[tuple[str, str], float]:
+    """The oracle from some of the runs alone, on datasets every agent has run on; none left: no oracle."""
     kept = {
-        key: [run for run in found if not is_unsettled(run)]
+        key: [run for run, stays in zip(found, keep(found), strict=True) if stays]
         for key, found in complete_runs(runs, agents).items()
     }
     return {key: mean_over_agents(found, agents) for key, found in kept.items() if found}
+
+
+def settled_oracle(
+    runs: Sequence[Row], curves: Sequence[Row], agents: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """The oracle from the runs that are known to have come to rest."""
+    return oracle_of(runs, agents, lambda f: [s == "yes" for s in settled_runs(f, curves)])
+
+
+def oracle_by_first_rule(
+    runs: Sequence[Row], agents: Sequence[str]
+) -> dict[tuple[str, str], float]:
+    """The oracle from the runs that the first rule 3 called settled."""
+    return oracle_of(runs, agents, lambda found: [not moved_after_half(run) for run in found])
 
 
 def pattern_rows(runs: Sequence[Row]) -> list[Row]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
+from rlassay.collect.sources import Actors
+from rlassay.engine.files import write_json
 from rlassay.engine.local import Engine, LocalEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SolverError
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 REVISION = 1
 GOOD = "expert"
@@ -22,19 +26,15 @@ SCORES = (
 )  # fmt: skip
 COLUMNS = ("environment", "score", "against", "auc", "low", "high", "seeds", "episodes")
 REPLICATES = 2_000
+EPISODES = 40  # of each label
 
 
 def area_under_curve(good: np.ndarray, bad: np.ndarray) -> float:
     """Probability that a good episode scores above a bad one, ties counted half (Mann and Whitney)."""
-    ranks = _mean_ranks(np.concatenate([good, bad]))
+    ranks = rankdata(np.concatenate([good, bad]))
     return float(
         (ranks[: len(good)].sum() - len(good) * (len(good) + 1) / 2) / (len(good) * len(bad))
     )
-
-
-def _mean_ranks(values: np.ndarray) -> np.ndarray:
-    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
-    return (np.cumsum(counts) - (counts - 1) / 2)[group]
 
 
 def score_task(
@@ -66,7 +66,7 @@ def detect(
     """AUC of every score for experts against each kind of bad episode, and against all of them."""
     tasks = [
         Task(
-            "detection", "rlassay.study.detection:score_task",
+            "detection", "rlassay.study.curation.detection:score_task",
             {"scores": list(SCORES), "preset": preset, "seed": seed}, data, REVISION, f"detection seed {seed}",
         )
         for seed in range(seeds)
@@ -81,6 +81,40 @@ def detect(
         for name in SCORES
         for against in (*BAD, "all")
     ]
+
+
+def detect_in_zoo(
+    environment: str, zoo: Path, seeds: int, episodes: int = EPISODES
+) -> tuple[list[Row], Row]:
+    """The same for labelled episodes of the zoo's last actor of its first seed, and what they are made of."""
+    from rlassay.collect.sources import ZooActors
+
+    actors, store = ZooActors.open(zoo, environment), RunStore()
+    seed = actors.seeds()[0]
+    made = {"kind": actors.kind, "seed": seed, "step": max(actors.steps(seed))}
+    data, labels = _labelled(actors, episodes, store)
+    rows = detect(environment, data, labels, seeds=seeds, store=store)
+    about = {"seeds": seeds, "preset": "default", "episodes_of_each_label": episodes}
+    return rows, {**about, "actors": made}
+
+
+def _labelled(actors: Actors, episodes: int, store: RunStore) -> tuple[dict[str, str], np.ndarray]:
+    """The labelled episodes, made once: a dataset file and the labels beside it."""
+    from rlassay.collect.graded import RolloutSettings
+    from rlassay.formats import load, save
+    from rlassay.study.curation.mixtures import labelled_episodes, mixture_recipe
+    from rlassay.study.grid.data import identity_of
+
+    recipe = mixture_recipe(actors, "expert-random")  # the labels are made of the same actor
+    identity = identity_of(actors, recipe, RolloutSettings(episodes))
+    path = store.root / "datasets" / f"detection-{actors.env_id}-{identity}.npz"
+    beside = path.with_suffix(".json")
+    if not beside.exists():
+        data, labels = labelled_episodes(actors, episodes)
+        save(data, path)
+        write_json(beside, labels.tolist())
+    reference = {"path": str(path), "fingerprint": load(path).fingerprint}
+    return reference, np.asarray(json.loads(beside.read_text()))
 
 
 def pivot(rows: Sequence[Row]) -> list[Row]:

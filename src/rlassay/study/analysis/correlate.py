@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from rlassay.stats import Correlation, Estimate, correlations, estimate, resampled_indices
-from rlassay.study.files import Row
+from rlassay.study.grid.files import Row
 
 KINDS: tuple[Correlation, ...] = ("pearson", "spearman", "kendall")
 BASELINES = ("return", "q")
@@ -104,7 +104,7 @@ def correlation_rows(
 ) -> list[Row]:
     """One row per score, correlation and scope: each environment, pooled min-max, pooled against the raw oracle."""
     rows = []
-    for scope, inside, scale in _scopes(points):
+    for scope, inside, scale in scopes_of(points):
         part = points.restrict(inside)
         if len(part.y) < FEWEST:
             continue
@@ -141,7 +141,8 @@ def _columns(prefix: str, found: Estimate) -> Row:
     return {f"{prefix}value": value, f"{prefix}low": low, f"{prefix}high": high}
 
 
-def _scopes(points: Points):
+def scopes_of(points: Points) -> Iterator[tuple[str, np.ndarray, bool]]:
+    """Every environment, then all with enough datasets together: (name, which datasets, whether the oracle is scaled)."""
     for environment in np.unique(points.environments):
         yield str(environment), points.environments == environment, False
     names, counts = np.unique(points.environments, return_counts=True)

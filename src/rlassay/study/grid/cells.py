@@ -14,7 +14,7 @@ from typing import Any
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError
-from rlassay.study.files import Row, read_about, read_table, write_table
+from rlassay.study.grid.files import Row, read_about, read_table, write_table
 
 MEASURED = ("value", "score", "return")  # columns of which one is filled once a cell has run
 Report = Callable[[str], None]
@@ -90,7 +90,7 @@ def export_cells(
 def _committed(path: Path) -> dict[str, list[Row]]:
     """Rows of cells that have run, by key."""
     kept: dict[str, list[Row]] = {}
-    for row in read_table(path) if path.exists() else []:
+    for row in read_table(path, checked=False) if path.exists() else []:
         if row.get("key"):  # a table older than keys names no cell
             kept.setdefault(row["key"], []).append(row)
     return {

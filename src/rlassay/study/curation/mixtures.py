@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 
 from rlassay.collect.graded import RolloutSettings, roll_out
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS
-from rlassay.collect.sources import MANIFEST, Actors, RunActors, ZooActors
+from rlassay.collect.sources import Actors
 from rlassay.data.dataset import Dataset
-from rlassay.errors import DatasetError
-from rlassay.runtime import state_folder
-from rlassay.study.data import StudyData, stored_dataset
+from rlassay.study.grid.data import StudyData, stored_dataset
 
 MIXTURES = ("expert-random", "all-levels")
 NOISY, CORRUPTED = (
@@ -21,22 +17,6 @@ NOISY, CORRUPTED = (
     0.3,
 )  # deviation of noise on executed, on recorded actions, of half the range
 LABEL_STREAM = 701
-
-
-def find_actors(env_id: str, zoo: Path) -> Actors:
-    """Those of the zoo, else those of the TD3 runs on this machine, finished or not."""
-    if (zoo / MANIFEST).exists():
-        return ZooActors.open(zoo, env_id)
-    folders = {
-        int(folder.name.removeprefix("seed").partition("-")[0]): folder
-        for folder in sorted((state_folder() / "collect" / env_id).glob("seed*"))
-        if (folder / "curve.csv").exists()
-    }
-    if not folders:
-        raise DatasetError(
-            f"no actors of {env_id} are known", remedy="train them with `rlassay collect`"
-        )
-    return RunActors(env_id, folders)
 
 
 def mixture_recipe(actors: Actors, name: str) -> Recipe:

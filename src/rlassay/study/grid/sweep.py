@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rlassay.engine.files import write_atomically
-from rlassay.study.cells import Cell, Report
-from rlassay.study.files import Row, markdown_table, read_about, write_table
-from rlassay.study.plan import Profile
+from rlassay.study.grid.cells import Cell, Report
+from rlassay.study.grid.files import Row, markdown_table, read_about, write_table
+from rlassay.study.grid.plan import Profile
 
 # `lite` looks at the environment in which episodes end early and weak data hurts most; `paper` at all three.
 ENVIRONMENTS: Mapping[str, tuple[str, ...]] = {
@@ -22,8 +22,8 @@ def run_sweep(
     name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
 ) -> list[str]:
     """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
-    from rlassay.study.table1 import available, describe
-    from rlassay.study.training import run_trainings
+    from rlassay.study.grid.running import available, describe
+    from rlassay.study.grid.training import run_trainings
 
     known = available(zoo, ENVIRONMENTS[profile.name])
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from rlassay.study.correlate import BASELINES, POOLED, RAW
-from rlassay.study.files import Row, markdown_table
-from rlassay.study.plan import PANELS
+from rlassay.study.analysis.correlate import BASELINES, POOLED, RAW
+from rlassay.study.grid.files import Row, markdown_table
+from rlassay.study.grid.plan import PANELS
 
+CEILING = "*noise ceiling*"
 Pick = Callable[[str], str]  # the text of a column for a score
 
 
 class Correlations:
     """Rows of `correlations.csv`, found by what they are of."""
 
-    def __init__(self, rows: Sequence[Row]):
+    def __init__(self, rows: Sequence[Row], ceilings: Sequence[Row] = ()):
+        self._ceilings = {(row["panel"], row["scope"]): row["ceiling"] for row in ceilings}
         self._rows = {
             (row["panel"], row["scope"], row["kind"], row["score_name"]): row for row in rows
         }
@@ -34,6 +36,8 @@ class Correlations:
 
     def row(self, panel: str, scope: str, kind: str, score: str) -> Row:
         """What is known of one score; empty if nothing is."""
+        if score == CEILING:
+            return {"value": self._ceilings.get((panel, scope)) if kind == "pearson" else None}
         return self._rows.get((panel, scope, kind, score), {})
 
     def pick(self, panel: str, scope: str, kind: str = "pearson", prefix: str = "") -> Pick:
@@ -51,9 +55,12 @@ def with_interval(row: Row, prefix: str = "") -> str:
     return f"{value:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
 
 
-def correlation_tables(rows: Sequence[Row]) -> str:
-    """Panels pooled over environments, each environment, other kinds and oracles, other discounts; as Markdown."""
-    found = Correlations(rows)
+def correlation_tables(rows: Sequence[Row], ceilings: Sequence[Row] = ()) -> str:
+    """Panels pooled over environments, each environment, other kinds and oracles, other discounts; as Markdown.
+
+    The last row of each table is the ceiling that the oracle's noise sets, where it is known.
+    """
+    found = Correlations(rows, ceilings)
     plain, rescored = found.scores(of_discount=False), found.scores(of_discount=True)
     panels = {
         f"{panel} (n = {found.count(panel, POOLED)})": found.pick(panel, POOLED)
@@ -94,8 +101,13 @@ def printed_table(rows: Sequence[Row]) -> str:
 
 
 def table_of_scores(scores: Sequence[str], columns: Mapping[str, Pick]) -> str:
-    """One row a score, as Markdown."""
-    rows = [{"score": name} | {head: pick(name) for head, pick in columns.items()} for name in scores]  # fmt: skip
+    """One row a score and, where it is known, the ceiling; as Markdown."""
+    rows = [
+        {"score": name} | {head: pick(name) for head, pick in columns.items()}
+        for name in (*scores, CEILING)
+    ]
+    if not any(cell for head, cell in rows[-1].items() if head != "score"):
+        rows.pop()
     return markdown_table(rows, ["score", *columns])
 
 
