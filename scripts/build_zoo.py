@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.collect import runs
-from rlassay.collect.checkpoint import saved_step
 from rlassay.collect.graded import RolloutSettings, roll_out
+from rlassay.collect.progress import settled_step
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS, TD3Settings
 from rlassay.collect.sources import RunActors, ZooActors
@@ -42,9 +42,9 @@ ACCEPTED_SHARE = 0.6  # of the public curve at the end; a run below is repeated 
 def finished_actors(env_id: str, seeds: list[int], settings: TD3Settings) -> RunActors:
     """Actors of the runs that reached the end; the others are named."""
     folders = {seed: runs.run_folder(env_id, seed, settings) for seed in seeds}
-    done = {seed: f for seed, f in folders.items() if saved_step(f) >= settings.steps}
+    done = {seed: f for seed, f in folders.items() if settled_step(f) >= settings.steps}
     for seed in sorted(set(folders) - set(done)):
-        print(f"{env_id} seed {seed}: at {saved_step(folders[seed]):,} of {settings.steps:,} steps")
+        print(f"{env_id} seed {seed}: at {settled_step(folders[seed]):,} of {settings.steps:,} steps")
     return RunActors(env_id, done)
 
 

@@ -16,13 +16,14 @@ import numpy as np
 from scipy import stats
 
 from rlassay.agents.registry import AGENTS, SEVEN, agent_kind
-from rlassay.agents.training import describe_data, environment_of, make_settings, train_agent
+from rlassay.agents.training import environment_of, make_settings, train_agent
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
 from rlassay.engine.local import Engine, LocalEngine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError, SolverError
 from rlassay.published import Published, published_scores
+from rlassay.results.provenance import describe_data
 from rlassay.results.run import describe_reference, software
 from rlassay.settings import allowed_keys, identifying
 

@@ -46,7 +46,7 @@ class AgentKind(NamedTuple):
     revision: int  # raised whenever the numbers of the agent change
     rows: Literal["all", "bootstrap", "sarsa"]  # the rows of a dataset it can learn from
     needs_rewards: bool = True
-    schedule: str | None = None  # what of it depends on `updates`: such a run cannot be prolonged
+    schedule: str | None = "its schedule"  # what depends on `updates`; None: a run may be prolonged
 
 
 @dataclass(frozen=True)

@@ -147,4 +147,4 @@ def make(settings: AWACSettings, shapes: Shapes) -> Agent:
     )
 
 
-KIND = AgentKind(make, AWACSettings, revision=1, rows="bootstrap")
+KIND = AgentKind(make, AWACSettings, revision=1, rows="bootstrap", schedule=None)

@@ -53,4 +53,4 @@ def make(settings: BCSettings, shapes: Shapes) -> Agent:
     return make_agent(settings, shapes, init, step, layers=lambda state: state.actor.params)
 
 
-KIND = AgentKind(make, BCSettings, revision=1, rows="all", needs_rewards=False)
+KIND = AgentKind(make, BCSettings, revision=1, rows="all", needs_rewards=False, schedule=None)

@@ -148,4 +148,4 @@ def make(settings: TD3BCSettings, shapes: Shapes) -> Agent:
     )
 
 
-KIND = AgentKind(make, TD3BCSettings, revision=1, rows="bootstrap")
+KIND = AgentKind(make, TD3BCSettings, revision=1, rows="bootstrap", schedule=None)

@@ -16,6 +16,7 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 
 MANIFEST = "manifest.json"
+CURVE = "curve.csv"  # of a TD3 run
 ZOO_REMEDY = "run from a checkout of the project, or name its zoo with --zoo DIR"
 
 
@@ -56,7 +57,7 @@ class RunActors:
         return sorted(int(name.stem.removeprefix("step")) for name in names)
 
     def curve(self, seed: int) -> list[tuple[int, float]]:
-        return read_curve(self.folders[seed] / "curve.csv")
+        return read_curve(self.folders[seed] / CURVE)
 
     def replay(self, seed: int) -> Path:
         return self.folders[seed] / "replay.bin"
