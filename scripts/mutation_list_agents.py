@@ -16,15 +16,24 @@ KERNEL = "tests/agents/test_kernel.py"
 FROZEN = f"{REGULARISERS}::test_the_sarsa_critic_is_trained_before_and_frozen_after"
 
 MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
-    # losses
     (
         "agents/losses.py",
         "raw = difference / temperature",
         "raw = difference * temperature",
         f"{UPDATES}::test_xql",
     ),
-    ("agents/losses.py", "jnp.maximum(z.max(), -1.0)", "jnp.maximum(z.max(), 1.0)", LOSSES),
-    ("agents/losses.py", "z = jnp.minimum(raw, clip)", "z = jnp.clip(raw, -clip, clip)", LOSSES),
+    (
+        "agents/losses.py",
+        "jnp.maximum(z.max(), -1.0)",
+        "jnp.maximum(z.max(), 1.0)",
+        f"{LOSSES}::test_the_gumbel_loss_is_scaled_and_clipped_above_only",
+    ),
+    (
+        "agents/losses.py",
+        "z = jnp.minimum(raw, clip)",
+        "z = jnp.clip(raw, -clip, clip)",
+        f"{LOSSES}::test_the_gumbel_loss_is_scaled_and_clipped_above_only",
+    ),
     (
         "agents/losses.py",
         "rewards + discount * not_terminal * next_value",
@@ -35,43 +44,43 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
         "agents/losses.py",
         "difference < 0, 1 - expectile, expectile",
         "difference < 0, expectile, 1 - expectile",
-        LOSSES,
+        f"{LOSSES}::test_the_expectile_loss_finds_the_expectile",
     ),
     (
         "agents/losses.py",
         "0.5 * inner**2 + delta * (error - inner)",
         "inner**2 + delta * (error - inner)",
-        LOSSES,
+        f"{LOSSES}::test_twin_losses_average_the_batch_and_add_the_critics",
     ),
     (
         "agents/losses.py",
         "jax.nn.softmax(advantage / temperature)",
         "jax.nn.softmax(advantage * temperature)",
-        LOSSES,
+        f"{LOSSES}::test_weights_of_advantages",
     ),
     (
         "agents/losses.py",
         "jnp.minimum(jnp.exp(inverse_temperature * advantage), clip)",
         "jnp.exp(jnp.minimum(inverse_temperature * advantage, clip))",
-        LOSSES,
+        f"{LOSSES}::test_weights_of_advantages",
     ),
     (
         "agents/losses.py",
         "(-0.5 * z**2 - log_std - 0.5 * LOG_TWO_PI).sum(axis=-1)\n\n\ndef tanh_gaussian(",
         "(-0.5 * z**2 + log_std - 0.5 * LOG_TWO_PI).sum(axis=-1)\n\n\ndef tanh_gaussian(",
-        LOSSES,
+        f"{LOSSES}::test_densities_against_scipy",
     ),
     (
         "agents/losses.py",
         "jnp.tanh(raw), normal - tanh_log_slope(raw)",
         "jnp.tanh(raw), normal + tanh_log_slope(raw)",
-        LOSSES,
+        f"{LOSSES}::test_densities_against_scipy",
     ),
     (
         "agents/losses.py",
         "(soft_maximum - data_values).mean(axis=-1).sum()",
         "(soft_maximum + data_values).mean(axis=-1).sum()",
-        LOSSES,
+        f"{LOSSES}::test_the_conservative_gap_is_a_soft_maximum_above_the_data",
     ),
     (
         "agents/losses.py",
@@ -79,7 +88,6 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
         "jnp.abs(values).mean()",
         f"{UPDATES}::test_td3bc",
     ),
-    # agents
     ("agents/bc.py", "(error**2).mean()", "jnp.abs(error).mean()", f"{UPDATES}::test_bc"),
     (
         "agents/onestep.py",
@@ -124,7 +132,6 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
         f"{UPDATES}::test_td3bc",
     ),
     ("agents/cql.py", "values[:, 1:] - log_density.T", "values[:, 1:]", f"{UPDATES}::test_cql"),
-    # regularisers
     (
         "agents/regularisers.py",
         "RegulariserState(state.critic, potentials, *size)",
@@ -141,22 +148,26 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
         "agents/regularisers.py",
         "random_values - ((random_actions - actions) ** 2)",
         "random_values + ((random_actions - actions) ** 2)",
-        REGULARISERS,
+        f"{REGULARISERS}::test_at_optimal_potentials_only_the_distance_reaches_the_actor",
     ),
     (
         "agents/regularisers.py",
         "(batch.sarsa_known * error**2).mean()",
         "(error**2).mean()",
-        LOSSES,
+        f"{LOSSES}::test_the_behavioural_critic_learns_from_known_rows_without_a_gradient_through_the_target",
     ),
-    ("agents/regularisers.py", "following = jax.lax.stop_gradient(following)\n", "", LOSSES),
+    (
+        "agents/regularisers.py",
+        "following = jax.lax.stop_gradient(following)\n",
+        "",
+        f"{LOSSES}::test_the_behavioural_critic_learns_from_known_rows_without_a_gradient_through_the_target",
+    ),
     (
         "agents/regularisers.py",
         "own - random_values.mean(axis=0)",
         "own - random_values[0]",
         f"{REGULARISERS}::test_performance_difference_weights_compare_with_random_actions",
     ),
-    # data, policies and rollouts
     (
         "agents/columns.py",
         "~data.terminals[rows]",
@@ -190,33 +201,52 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
         "self.evaluations[-1:]",
         f"{TRAINING}::test_the_score_is_the_mean_of_the_last_evaluations",
     ),
-    # checkpoints and what is written
     (
         "kernel/checkpoint.py",
         "if _content(folder / name) != content",
         "if _content(folder / name) is None",
-        RESUMED,
+        f"{RESUMED}::test_missing_and_stale_outputs_of_a_finished_run_are_written_again",
     ),
     (
         "agents/training.py",
         "        checkpoint.restore_outputs(self.folder, saved.outputs or self._outputs_of_before())\n",
         "",
-        RESUMED,
+        f"{RESUMED}::test_missing_and_stale_outputs_of_a_finished_run_are_written_again",
     ),
-    ("agents/training.py", "    with only_writer(Path(folder)):\n", "    if True:\n", RESUMED),
-    ("agents/prolong.py", "if asked.kind.schedule is not None:", "if False:", RESUMED),
+    (
+        "agents/training.py",
+        "    with only_writer(Path(folder)):\n",
+        "    if True:\n",
+        f"{RESUMED}::test_a_second_writer_is_refused_in_one_sentence",
+    ),
+    (
+        "agents/prolong.py",
+        "if asked.kind.schedule is not None:",
+        "if False:",
+        f"{RESUMED}::test_where_that_would_be_another_run_it_is_refused",
+    ),
     (
         "agents/prolong.py",
         "left < settings.final_evaluations",
         "left <= settings.final_evaluations",
         f"{TRAINING}::test_the_score_is_the_mean_of_the_last_evaluations",
     ),
-    ("collect/progress.py", "    restore_curve(folder, saved)\n    return", "    return", TD3),
+    (
+        "collect/progress.py",
+        "    restore_curve(folder, saved)\n    return",
+        "    return",
+        f"{TD3}::test_a_stale_curve_beside_a_finished_state_is_written_again",
+    ),
     (
         "collect/sources.py",
         "if wanted is not None and file_hash(path) != wanted:",
         "if wanted is None:",
-        TD3,
+        f"{TD3}::test_a_swapped_actor_is_refused",
     ),
-    ("engine/lock.py", "fcntl.LOCK_EX | fcntl.LOCK_NB", "fcntl.LOCK_SH | fcntl.LOCK_NB", RESUMED),
+    (
+        "engine/lock.py",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB",
+        "fcntl.LOCK_SH | fcntl.LOCK_NB",
+        f"{RESUMED}::test_a_second_writer_is_refused_in_one_sentence",
+    ),
 ]

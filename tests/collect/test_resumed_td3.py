@@ -135,3 +135,15 @@ def test_a_swapped_actor_is_refused(tmp_path):
     shutil.copy(other, tmp_path / "Hopper-v5" / "seed0-step200000.safetensors")
     with pytest.raises(DatasetError, match="is not the actor that manifest.json describes"):
         actors.actor(0, 200_000)
+
+
+def test_a_replay_that_is_gone_or_cannot_be_written_is_one_sentence(tmp_path):
+    from rlassay.collect.replay import Replay, read_rows
+
+    with pytest.raises(DatasetError, match="holds 0 of 3 rows.*damaged"):
+        read_rows(tmp_path / "replay.bin", 2, 1, 3)
+    (tmp_path / "file").write_text("")
+    replay = Replay(tmp_path / "file" / "replay.bin", 2, 1, capacity=3)
+    replay.add([0, 0], [0], 0, [0, 0], False, False)
+    with pytest.raises(DatasetError, match="cannot write .*replay.bin.*run the same command"):
+        replay.flush()
