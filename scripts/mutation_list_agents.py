@@ -158,7 +158,7 @@ MUTATIONS_AGENTS: list[tuple[str, str, str, str]] = [
     ),
     (
         "agents/regularisers.py",
-        "following = jax.lax.stop_gradient(following)\n",
+        "    following = jax.lax.stop_gradient(following)\n",
         "",
         f"{LOSSES}::test_the_behavioural_critic_learns_from_known_rows_without_a_gradient_through_the_target",
     ),
