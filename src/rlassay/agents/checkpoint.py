@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from rlassay.engine.files import write_atomically
+from rlassay.engine.files import read_or_set_aside, write_atomically
 from rlassay.errors import SettingsError
 
 
@@ -34,9 +34,11 @@ def save_checkpoint(path: Path, key: str, state: Any, record: dict[str, Any]) ->
 
 
 def load_checkpoint(path: Path, key: str, template: Any) -> tuple[Any, dict[str, Any]] | None:
-    """State and record of the same run, None without a file; another run's file is refused."""
-    if not path.exists():
-        return None
+    """State and record of the same run, None without a readable file; another run's file is refused."""
+    return read_or_set_aside(path, lambda path: _read(path, key, template))
+
+
+def _read(path: Path, key: str, template: Any) -> tuple[Any, dict[str, Any]]:
     with np.load(path, allow_pickle=False) as archive:
         note = json.loads(archive["note"].tobytes())
         if note["key"] != key:

@@ -14,6 +14,8 @@ from rlassay.cli.options import (
     SetOption,
     StoreOption,
     emit_json,
+    require_outputs,
+    say,
     this_command,
     use_store,
 )
@@ -52,9 +54,12 @@ def oracle_command(
 ) -> None:  # fmt: skip
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
     from rlassay.oracle import agents_of, published_oracle
+    from rlassay.runtime import on_interrupt
     from rlassay.settings import parse_pairs
 
     use_store(store)
+    require_outputs(json)
+    on_interrupt("finished runs and checkpoints are kept, and the same command continues from them")
     if published:
         results = [published_oracle(path) for path in paths]
     else:
@@ -96,7 +101,7 @@ def _one_oracle(path: str, read: Reading, agents: list[str], workers: int | None
 
 def _show_oracle(result: dict[str, Any]) -> None:
     score, unit = result["score"], result["unit"]
-    typer.echo(f"{result['dataset']['source']}  ({result['profile']}, {unit})")
+    say(f"{result['dataset']['source']}  ({result['profile']}, {unit})")
     for agent, row in result["table"].items():
         deviation = "" if row["deviation"] is None else f" +- {row['deviation']:.1f}"
         typer.echo(f"  {agent:8s} {row['mean']:8.1f}{deviation}")
@@ -113,4 +118,4 @@ def _show_oracle(result: dict[str, Any]) -> None:
             f"  {result['diverged']} runs diverged and count with their last finite policy; {shown}"
         )
     for failure in result["failures"]:
-        typer.echo(f"  {failure['run']} failed: {failure['cause']}", err=True)
+        say(f"  {failure['run']} failed: {failure['cause']}", err=True)
