@@ -12,6 +12,7 @@ import errno
 import json
 import os
 import shutil
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -40,7 +41,6 @@ __all__ = [
     "reserve",
     "write_atomically",
     "write_json",
-    "writing_alone",
 ]
 Like = str | os.PathLike | None  # the source whose mode and owner an output keeps
 Read = TypeVar("Read")
@@ -57,7 +57,7 @@ def write_atomically(path: Path, content: bytes | str, *, like: Like = None) -> 
     except OSError as error:
         raise cannot_write(path, error) from None
     if place.stream is not None:
-        _write_through(path, data)
+        _write_through(path, data, place.descriptor)
         return
     with replacing(path, like=like) as temporary:
         with open(temporary, "wb") as file:
@@ -71,10 +71,13 @@ def write_json(path: Path, value: Any, *, like: Like = None) -> None:
 
 
 @contextmanager
-def replacing(path: Path, *, like: Like = None) -> Iterator[Path]:
-    """A temporary path in the same folder that becomes `path` when the block ends well, else vanishes."""
+def replacing(path: Path, *, like: Like = None, alone: bool = False) -> Iterator[Path]:
+    """A temporary path in the same folder that becomes `path` when the block ends well, else vanishes.
+
+    With `alone` a second process that writes the same target is told at once, instead of losing its work later.
+    """
     path = Path(path)
-    target, temporary = _begin(path, folder=False)
+    target, temporary = _begin(path, folder=False, alone=alone)
     try:
         reached("opened", path)
         yield temporary
@@ -91,10 +94,10 @@ def replacing(path: Path, *, like: Like = None) -> Iterator[Path]:
 
 
 @contextmanager
-def replacing_folder(path: Path, *, like: Like = None) -> Iterator[Path]:
+def replacing_folder(path: Path, *, like: Like = None, alone: bool = False) -> Iterator[Path]:
     """The same for a folder: a temporary one beside it takes its place when the block ends well."""
     path = Path(path).absolute()
-    target, temporary = _begin(path, folder=True)
+    target, temporary = _begin(path, folder=True, alone=alone)
     try:
         reached("opened", path)
         yield temporary
@@ -111,72 +114,32 @@ def replacing_folder(path: Path, *, like: Like = None) -> Iterator[Path]:
         parts.remove(temporary)
 
 
-def _begin(path: Path, *, folder: bool) -> tuple[Path, Path]:
+def _begin(path: Path, *, folder: bool, alone: bool) -> tuple[Path, Path]:
     """Where the result goes, and the part to write first."""
     try:
         place = destination(path)
         refuse_stream(path, place)
         place.path.parent.mkdir(parents=True, exist_ok=True)
-        return place.path, parts.new_part(place.path, folder=folder)
+        part = parts.new_part(place.path, folder=folder, alone=alone)
     except OSError as error:
         raise cannot_write(path, error) from None
+    if part is None:
+        raise DatasetError(
+            f"another process is writing {path}", remedy="wait until it ends, or name another place"
+        )
+    return place.path, part
 
 
-def _write_through(path: Path, data: bytes) -> None:
+def _write_through(path: Path, data: bytes, descriptor: int | None) -> None:
     """Into a pipe or a device, which is opened and never replaced; a reader that has gone is told by the caller."""
     try:
-        with open(path, "ab") as file:
+        sys.stdout.flush()  # what was printed before comes before
+        with open(path if descriptor is None else os.dup(descriptor), "ab") as file:
             file.write(data)
     except BrokenPipeError:
         raise
     except OSError as error:
         raise cannot_write(path, error) from None
-
-
-@contextmanager
-def writing_alone(path: Path) -> Iterator[None]:
-    """Only one process at a time replaces `path`; another one is told at once instead of losing its work later."""
-    import fcntl
-
-    path = Path(path)
-    target = destination(path).path
-    lock = parts.lock_of(target)
-    try:
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(lock, os.O_CREAT | os.O_RDWR, 0o666)
-    except OSError as error:
-        raise cannot_write(path, error) from None
-    try:
-        if not _locked(fcntl, descriptor) or not _still_there(lock, descriptor):
-            raise DatasetError(
-                f"another process is writing {path}",
-                remedy="wait until it ends, or name another place",
-            )
-        parts.will_vanish(lock)
-        try:
-            yield
-        finally:
-            parts.remove(lock)
-    finally:
-        os.close(descriptor)
-
-
-def _locked(fcntl: Any, descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks: then nobody can be told
-        return True
-    return True
-
-
-def _still_there(lock: Path, descriptor: int) -> bool:
-    """False when another process finished, and removed the lock, between our opening and locking it."""
-    try:
-        return os.path.samestat(os.stat(lock), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def reserve(path: Path, size: int) -> None:

@@ -12,6 +12,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rlassay.runtime import before_leaving
@@ -23,27 +24,43 @@ _WRITER = re.compile(r"\.([0-9a-f]{6})-(\d+)-(\d+)-[0-9a-f]+\.part$")
 _live: set[Path] = set()  # of this process
 
 
-def new_part(target: Path, *, folder: bool = False) -> Path:
-    """An empty file or folder beside `target` that only its owner may read; earlier leftovers are removed first."""
-    clean_leftovers(target)
-    writer = f"{_machine()}-{os.getpid()}-{_started(os.getpid()) or 0}-{secrets.token_hex(4)}"
-    part = target.parent / f"{_prefix(target)}{writer}{ENDING}"
-    _live.add(part)
-    if folder:
-        part.mkdir(mode=0o700)
-    else:
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+def new_part(target: Path, *, folder: bool = False, alone: bool = False) -> Path | None:
+    """An empty file or folder beside `target` that only its owner may read; earlier leftovers are removed first.
+
+    With `alone` there is none while another process writes the same target.
+    """
+    with _one_at_a_time(target.parent) if alone else contextlib.nullcontext():
+        others = clean_leftovers(target)
+        if alone and others:
+            return None
+        writer = f"{_machine()}-{os.getpid()}-{_started(os.getpid()) or 0}-{secrets.token_hex(4)}"
+        part = target.parent / f"{_prefix(target)}{writer}{ENDING}"
+        _live.add(part)
+        if folder:
+            part.mkdir(mode=0o700)
+        else:
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     return part
 
 
-def lock_of(target: Path) -> Path:
-    """The file whose lock says that somebody writes `target`."""
-    return target.parent / f"{_prefix(target)}lock"
+@contextmanager
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Between looking for others and making one's own part nobody else does; where folders have no locks, never mind."""
+    import fcntl
 
-
-def will_vanish(path: Path) -> None:
-    """Remove this path too when the process is interrupted."""
-    _live.add(path)
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        for _ in range(40):
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                time.sleep(0.05)
+            except OSError:
+                break
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def remove(path: Path) -> None:
@@ -64,15 +81,18 @@ def remove_live() -> None:
             continue
 
 
-def clean_leftovers(target: Path) -> None:
-    """Remove what dead processes left while they wrote `target`."""
+def clean_leftovers(target: Path) -> list[Path]:
+    """Remove what dead processes left while they wrote `target`; the parts of the living are returned."""
     prefix = _prefix(target)
     with os.scandir(target.parent) as entries:
         names = [entry.name for entry in entries if entry.name.startswith(prefix)]
-    for name in names:
-        path = target.parent / name
-        if name.endswith(ENDING) and left_behind(path):
+    living = []
+    for path in (target.parent / name for name in names if name.endswith(ENDING)):
+        if left_behind(path):
             _discard(path)
+        else:
+            living.append(path)
+    return living
 
 
 def leftovers(root: Path) -> Iterator[Path]:

@@ -20,10 +20,14 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Destination:
-    """`path` is where a finished file is renamed to, links followed. `stream` names what no rename may replace."""
+    """`path` is where a finished file is renamed to, links followed. `stream` names what no rename may replace.
+
+    `descriptor` is our own stdout or stderr, where the path leads to its file.
+    """
 
     path: Path
     stream: str | None = None
+    descriptor: int | None = None
 
 
 def destination(path: Path) -> Destination:
@@ -35,8 +39,9 @@ def destination(path: Path) -> Destination:
     for is_kind, name in _KINDS:
         if is_kind(status.st_mode):
             return Destination(path, name)
-    if _is_our_output(status):
-        return Destination(path, "our own output")
+    descriptor = _our_output(status)
+    if descriptor is not None:
+        return Destination(path, "the output of this command", descriptor)
     return Destination(_followed(path))
 
 
@@ -50,15 +55,15 @@ def _followed(path: Path) -> Path:
     return Path(os.path.realpath(path)) if path.is_symlink() else path
 
 
-def _is_our_output(status: os.stat_result) -> bool:
-    """True for the file that stdout or stderr goes to, as with `--json /dev/stdout > FILE`."""
+def _our_output(status: os.stat_result) -> int | None:
+    """1 or 2 for the file that stdout or stderr goes to, as with `--json /dev/stdout > FILE`."""
     for descriptor in (1, 2):
         try:
             if os.path.samestat(status, os.fstat(descriptor)):
-                return True
+                return descriptor
         except OSError:  # closed
             continue
-    return False
+    return None
 
 
 def refuse_stream(path: Path, place: Destination) -> None:

@@ -17,7 +17,6 @@ from rlassay.engine.files import (
     replacing_folder,
     require_writable,
     reserve,
-    writing_alone,
 )
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import refusing
@@ -84,17 +83,14 @@ def save(
     chosen = _write_format(target, format)
     if not chosen.startswith("minari"):
         require_writable(target, streams=False)
-    with writing_alone(target):
-        _refuse_occupied(target, overwrite)
-        return _save(data, target, chosen, like)
-
-
-def _save(data: Dataset, target: Path, chosen: str, like: Any) -> tuple[Note, ...]:
+    _refuse_occupied(target, overwrite)
     if chosen.startswith("minari"):
-        return tuple(_save_minari(data, target, chosen.partition("-")[2] or "hdf5", like))
+        data_format = chosen.partition("-")[2] or "hdf5"
+        return tuple(_save_minari(data, target, data_format, like, overwrite))
     from rlassay.formats import d4rl, npz
 
-    with replacing(target, like=like) as temporary:
+    with replacing(target, like=like, alone=True) as temporary:
+        _refuse_occupied(target, overwrite)  # again: now nobody else writes it
         reserve(temporary, _size_on_disk(data))
         return tuple((d4rl if chosen == "d4rl" else npz).write(data, temporary))
 
@@ -215,7 +211,9 @@ def _write_format(path: Path, format: str | None) -> str:
     )
 
 
-def _save_minari(data: Dataset, path: Path, data_format: str, like: Any) -> list[Note]:
+def _save_minari(
+    data: Dataset, path: Path, data_format: str, like: Any, overwrite: bool
+) -> list[Note]:
     """Write beside the target, then swap; only a Minari dataset is ever replaced."""
     from rlassay.formats import minari_format, minari_write
 
@@ -223,7 +221,8 @@ def _save_minari(data: Dataset, path: Path, data_format: str, like: Any) -> list
     occupied = path.exists() or path.is_symlink()
     if occupied and (path.is_symlink() or minari_format.data_folder(path) is None):
         raise DatasetError(f"{path} exists and is no Minari dataset", remedy="name another place")
-    with replacing_folder(path, like=like) as temporary:
+    with replacing_folder(path, like=like, alone=True) as temporary:
+        _refuse_occupied(path, overwrite)
         reserve(temporary / "space", _size_on_disk(data, per_episode=8_192))
         (temporary / "space").unlink()
         return minari_write.write(data, temporary, name, data_format)
