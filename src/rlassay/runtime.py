@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
 import signal
@@ -67,6 +68,13 @@ def leave_on_signals(*, quiet: bool = False) -> None:
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_wait_for_signal, args=(reading, quiet), daemon=True).start()
+    atexit.register(_be_deaf)
+
+
+def _be_deaf() -> None:
+    """The work is done and told; while the interpreter ends, a signal must not turn that into a crash."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _wait_for_signal(reading: int, quiet: bool) -> None:
