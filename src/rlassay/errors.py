@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rlassay.words import printable
+
 
 class RlassayError(Exception):
     """A mistake with a remedy. The command line prints it as one sentence and exits with `exit_code`."""
@@ -12,7 +14,7 @@ class RlassayError(Exception):
         self, what: str, *, allowed: object = None, got: object = None, remedy: str | None = None
     ):
         self.what, self.allowed, self.got, self.remedy = what, allowed, got, remedy
-        super().__init__(_sentence(what, allowed, got, remedy))
+        super().__init__(printable(_sentence(what, allowed, got, remedy)))
 
 
 class DatasetError(RlassayError):

@@ -7,13 +7,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rlassay.words import printable
+
 Advance = Callable[[int, str], None]
 LINE_EVERY = 30.0  # seconds between lines where stderr is a file
+
+
+def notice(line: str) -> None:
+    """One line for the user beside the result, on stderr."""
+    print(f"rlassay: {printable(line)}", file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager
 def progress(description: str, total: int) -> Iterator[Advance]:
     """Yield `advance(done, text)`: `done` counts from 0 to `total`, `text` is the latest news."""
+    description = printable(description)
     if sys.stderr.isatty():
         with _bar(description, total) as advance:
             yield advance
@@ -33,15 +41,15 @@ def _bar(description: str, total: int) -> Iterator[Advance]:
     )
 
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[news]}"),
+        TextColumn("{task.fields[news]}", markup=False),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(description, total=total, news="")
-        yield lambda done, text="": bars.update(task, completed=done, news=text)
+        yield lambda done, text="": bars.update(task, completed=done, news=printable(text))
 
 
 def _lines(description: str, total: int) -> Advance:
@@ -51,7 +59,7 @@ def _lines(description: str, total: int) -> Advance:
         nonlocal last
         if time.monotonic() - last >= LINE_EVERY:
             last = time.monotonic()
-            news = f"{description}: {done:,} of {total:,} {text}".rstrip()
+            news = f"{description}: {done:,} of {total:,} {printable(text)}".rstrip()
             print(news, file=sys.stderr, flush=True)  # noqa: T201
 
     return advance

@@ -1,11 +1,15 @@
-"""Process-wide set-up that must happen before a heavy library starts: threads, compile cache, simulator noise."""
+"""Process-wide set-up that must happen before a heavy library starts: signals, threads, compile cache, simulator noise."""
 
 from __future__ import annotations
 
+import atexit
 import functools
 import os
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +17,95 @@ from typing import Any
 def state_folder() -> Path:
     """Where runs and caches live: `$RLASSAY_STORE`, else the user's state folder; never the checkout."""
     if named := os.environ.get("RLASSAY_STORE"):
-        return Path(named).expanduser()
+        return expanded(named)
     base = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return Path(base).expanduser() / "rlassay"
+    return expanded(base) / "rlassay"
+
+
+def expanded(path: str | Path) -> Path:
+    """The path with `~` and `~user` replaced; an unknown user is refused."""
+    from rlassay.errors import SettingsError
+
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise SettingsError(
+            f"{path} names the home of an unknown user", remedy="write the path in full"
+        ) from None
+
+
+INTERRUPTED = 130  # exit code, for SIGINT and SIGTERM alike
+_kept = "what was finished is kept, and unfinished outputs were removed"
+_endings: list[Callable[[], None]] = []
+_listening = False
+
+
+def on_interrupt(sentence: str) -> None:
+    """What an interrupted command tells its user: what is kept, and how it goes on."""
+    global _kept
+    _kept = sentence
+
+
+def before_leaving(ending: Callable[[], None]) -> None:
+    """Have `ending` called when the process is interrupted; from another thread, so it must not wait for the work."""
+    _endings.append(ending)
+
+
+def leave_on_signals(*, quiet: bool = False) -> None:
+    """From now on SIGINT and SIGTERM end the process at once, with one line and exit code 130.
+
+    A thread of its own hears of them: Python's handlers wait until a computation in XLA returns, which can take half a
+    minute. The interpreter is not torn down, because XLA's threads crash when that happens around them.
+    """
+    global _listening
+    if _listening or threading.current_thread() is not threading.main_thread():
+        return
+    _listening = True
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: None)
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    threading.Thread(target=_wait_for_signal, args=(reading, quiet), daemon=True).start()
+    atexit.register(_be_deaf)
+
+
+def _be_deaf() -> None:
+    """The work is done and told; while the interpreter ends, a signal must not turn that into a crash."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _wait_for_signal(reading: int, quiet: bool) -> None:
+    while os.read(reading, 1)[0] not in (signal.SIGINT, signal.SIGTERM):
+        continue
+    leave(INTERRUPTED, "" if quiet else f"rlassay: interrupted; {_kept}\n")
+
+
+def leave(code: int, line: str = "") -> None:
+    """End this process now: say why, end what it started, remove what it had not finished."""
+    from rlassay.words import printable
+
+    if line:
+        shown_again = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar hides the cursor
+        os.write(2, (shown_again + printable(line, lines=True)).encode(errors="backslashreplace"))
+    for ending in _endings:
+        try:
+            ending()
+        except Exception:  # whatever it is, the others still have to be called
+            continue
+    flushing = threading.Thread(target=_flush_output, daemon=True)
+    flushing.start()
+    flushing.join(0.5)  # a reader that does not read must not keep us
+    os._exit(code)
+
+
+def _flush_output() -> None:
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):
+        return
 
 
 def use_threads(count: int) -> None:

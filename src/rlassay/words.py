@@ -1,9 +1,29 @@
-"""Words for people: what they may have meant."""
+"""Words for people: what they may have meant, and what may be shown on their terminal."""
 
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
+
+# What a terminal may obey instead of show: control characters, marks that turn the direction of writing, and halves of
+# characters, which cannot be printed at all.
+_OBEYED = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def printable(text: object, *, lines: bool = False) -> str:
+    """Text from a file as it may go to a terminal: what the terminal would obey is shown as its escape.
+
+    With `lines` the text's own line ends and tabs stay.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        kept = lines and found[0] in "\n\t"
+        return found[0] if kept else found[0].encode("unicode_escape").decode()
+
+    return _OBEYED.sub(shown, str(text))
 
 
 def nearest(given: str, known: Iterable[str]) -> str:

@@ -5,17 +5,23 @@ Heavy modules are imported inside the commands, so that `--help` answers at once
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
-from typer.core import TyperGroup
 
-from rlassay import __version__
+from rlassay.cli.guarding import (
+    GuardedCommands,
+    ReaderGone,
+    flush_output,
+    forget_output,
+    make_output_safe,
+    sentence_of,
+)
 from rlassay.errors import RlassayError
+from rlassay.runtime import leave_on_signals
 
 
-class _Commands(TyperGroup):
+class _Commands(GuardedCommands):
     """Third parties' scores, costs and agents are known to every command that runs; help and version load nothing."""
 
     def resolve_command(self, ctx, args):
@@ -32,7 +38,6 @@ app = typer.Typer(
     cls=_Commands,
     help="How good is this offline-RL dataset, before anyone trains on it?",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -40,7 +45,9 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rlassay {__version__}")
+        from rlassay.cli.versions import version_lines
+
+        typer.echo("\n".join(version_lines()))
         raise typer.Exit()
 
 
@@ -51,7 +58,7 @@ def _root(
         "--version",
         callback=_show_version,
         is_eager=True,
-        help="Print the version and exit.",
+        help="Print versions, for a bug report, and exit.",
     ),
 ) -> None:
     """How good is this offline-RL dataset, before anyone trains on it?"""
@@ -66,12 +73,25 @@ def _register_commands() -> None:
         inspect,
         oracle,
         report,
+        runs,
         score,
         study,
         train,
     )
 
-    for verb in (inspect, convert, curate, score, compare, report, train, oracle, collect, study):
+    for verb in (
+        inspect,
+        convert,
+        curate,
+        score,
+        compare,
+        report,
+        train,
+        oracle,
+        collect,
+        study,
+        runs,
+    ):
         verb.register(app)
 
 
@@ -80,17 +100,22 @@ _register_commands()
 
 def main() -> None:
     """Run a command; a user's mistake is one sentence on stderr and its exit code, never a traceback."""
+    leave_on_signals()
+    make_output_safe()
     try:
-        app(prog_name="rlassay")
+        try:
+            app(prog_name="rlassay")
+        finally:
+            flush_output()
+    except ReaderGone as error:
+        forget_output()
+        sys.exit(error.exit_code)
     except RlassayError as error:
         typer.echo(f"rlassay: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        typer.echo("rlassay: interrupted; a long job continues from its last checkpoint", err=True)
-        sys.stderr.flush()
-        os._exit(
-            130
-        )  # XLA may still be computing in its threads, and crashes when Python is torn down around it
-    except BrokenPipeError:  # the reader of a pipe has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+    except OSError as error:  # stdout itself: a reader that has gone, or a disk that is full
+        forget_output()
+        found = sentence_of(error)
+        if found is not None and not isinstance(found, ReaderGone):
+            typer.echo(f"rlassay: {found}", err=True)
+        sys.exit(found.exit_code if found is not None else 1)

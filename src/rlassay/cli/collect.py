@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SetOption, StoreOption, emit_json, use_store
+from rlassay.cli.options import (
+    JsonOption,
+    SeedOption,
+    SetOption,
+    StoreOption,
+    emit_json,
+    require_outputs,
+    say,
+    use_store,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -39,10 +48,15 @@ def collect_command(
     """Train TD3, keep its actors at seven levels, and write graded datasets; resumable."""
     from rlassay.collect import collect
     from rlassay.collect.settings import CollectSettings
+    from rlassay.engine.files import require_writable
     from rlassay.report.collection import show_collection
+    from rlassay.runtime import on_interrupt
     from rlassay.settings import change, parse_pairs
 
     use_store(store)
+    require_writable(out, folder=True, streams=False)
+    require_outputs(json_file)
+    on_interrupt("checkpoints and finished datasets are kept, and the same command continues")
     changes = parse_pairs(settings or [])
     if transitions is not None:
         changes["transitions"] = str(transitions)
@@ -53,7 +67,7 @@ def collect_command(
         seed=seed,
         zoo=zoo if from_zoo else None,
         settings=change(CollectSettings(), changes),
-        report=lambda line: typer.echo(line, err=True),
+        report=lambda line: say(line, err=True),
     )
     if not emit_json(collection.to_dict(), json_file):
         show_collection(collection.to_dict())

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption
+from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
     HtmlOption,
@@ -45,6 +45,7 @@ def compare_command(
     """Rank datasets of one task, with pooled statistics."""
     import rlassay
 
+    require_outputs(json, html)
     options = scoring_options(preset, seeds, seed, scores, reference, set)
     sources = [source for path in paths for source in _cards_or_data(path, read)]
     comparison = rlassay.compare(sources, force=force, show_progress=True, **options)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rlassay.cli.options import say
 from rlassay.cli.reading import Reading, reads_data
 
 
@@ -32,10 +33,12 @@ def convert_command(
 ) -> None:
     """Write a dataset in another format, and say what that format cannot hold."""
     from rlassay.formats import convert
+    from rlassay.runtime import on_interrupt
 
+    on_interrupt(f"{out} is as it was before")
     data, notes = convert(source, out, to=to, overwrite=force, **read.options)
     for note in (*data.origin.notes, *notes):
-        typer.echo(f"rlassay: {note.message}", err=True)
+        say(f"rlassay: {note.message}", err=True)
     typer.echo(
         f"wrote {len(data):,} transitions in {data.episode_count:,} episodes to {out}", err=True
     )

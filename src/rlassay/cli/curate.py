@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json
+from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json, require_outputs
 from rlassay.cli.reading import PathArgument, Reading, reads_data
 
 Out = Annotated[
@@ -123,6 +123,7 @@ def curate_command(
     from rlassay.curation.command import Request, Rule, curate_file, read_episode_list
     from rlassay.settings import parse_pairs
 
+    require_outputs(json)
     named = None if only is None else read_episode_list(only)
     request = Request(
         source=path,

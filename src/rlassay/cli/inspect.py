@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import JsonOption, emit_json
+from rlassay.cli.options import JsonOption, emit_json, require_outputs
 from rlassay.cli.reading import PathArgument, Reading, reads_data
 
 MarkdownOption = Annotated[
@@ -32,6 +32,7 @@ def inspect_command(
     """Check structure, alignment and ranges; exit 1 when a check fails."""
     from rlassay.inspection import inspect_source
 
+    require_outputs(json, markdown)
     inspection = inspect_source(path, **read.options)
     quiet = emit_json(inspection.to_dict(), json)
     quiet = _emit_markdown(inspection, markdown) or quiet

@@ -1,4 +1,4 @@
-"""Options that several commands share, and the one way a result is printed as JSON."""
+"""Options that several commands share, and the ways a result is printed."""
 
 from __future__ import annotations
 
@@ -28,6 +28,22 @@ StoreOption = Annotated[
 ]  # fmt: skip
 
 
+def say(text: str, *, err: bool = False) -> None:
+    """Print text that may come from a file: nothing in it moves the terminal's cursor."""
+    from rlassay.words import printable
+
+    typer.echo(printable(text, lines=True), err=err)
+
+
+def require_outputs(*targets: str | Path | None) -> None:
+    """Refuse targets that cannot be written, before the work is done; `-` is stdout."""
+    from rlassay.engine.files import require_writable
+
+    for target in targets:
+        if target is not None and str(target) != "-":
+            require_writable(target)
+
+
 def emit_json(value: dict[str, Any], target: str | None) -> bool:
     """Write JSON where `--json` says; True when stdout now belongs to it."""
     if target is None:
@@ -45,8 +61,10 @@ def use_store(folder: Path | None) -> None:
     """Let `--store` win over `$RLASSAY_STORE` for this process and its workers."""
     import os
 
+    from rlassay.runtime import expanded
+
     if folder is not None:
-        os.environ["RLASSAY_STORE"] = str(folder.expanduser().resolve())
+        os.environ["RLASSAY_STORE"] = str(expanded(folder).resolve())
 
 
 def this_command() -> str:

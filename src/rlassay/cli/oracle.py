@@ -14,6 +14,7 @@ from rlassay.cli.options import (
     SetOption,
     StoreOption,
     emit_json,
+    require_outputs,
     this_command,
     use_store,
 )
@@ -55,9 +56,12 @@ def oracle_command(
 
     from rlassay.oracle import agents_of, published_oracle
     from rlassay.report.oracle import show_oracle
+    from rlassay.runtime import on_interrupt
     from rlassay.settings import parse_pairs
 
     use_store(store)
+    require_outputs(json)
+    on_interrupt("finished runs and checkpoints are kept, and the same command continues from them")
     if published:
         results = [published_oracle(path).to_json() for path in paths]
     else:

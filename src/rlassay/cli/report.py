@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rlassay.cli.options import require_outputs
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
@@ -25,6 +27,7 @@ def report_command(
     from rlassay.report.page import write_page
     from rlassay.report.saved import read_saved
 
+    require_outputs(out)
     found, comparison = read_saved(cards)
     write_page(found, out, comparison)
     typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)

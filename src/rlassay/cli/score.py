@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption
+from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
     HtmlOption,
@@ -52,6 +52,7 @@ def score_command(
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
 
+    require_outputs(json, html, episodes)
     options = scoring_options(preset, seeds, seed, scores, reference, set)
     sources = paths or _samples()
     _refuse_one_table_of_many(episodes, sources)

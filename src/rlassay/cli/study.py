@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import JsonOption, StoreOption, emit_json, use_store
+from rlassay.cli.options import (
+    JsonOption,
+    StoreOption,
+    emit_json,
+    require_outputs,
+    say,
+    use_store,
+)
 
 PARTIAL = 3  # exit code: some cells of the grid have no result
 
@@ -49,13 +56,19 @@ def study_command(
     """Reproduce a table or figure of the paper from results/, computing what is missing with --run."""
     from rich.console import Console
 
+    from rlassay.engine.files import require_writable
     from rlassay.report.study import show_study
+    from rlassay.runtime import on_interrupt
     from rlassay.study import study
 
     use_store(store)
+    require_outputs(json_file)
+    if run:
+        require_writable(results, folder=True, streams=False)
+    on_interrupt("finished cells and checkpoints are kept, and the same command continues")
 
     def report(line: str) -> None:
-        typer.echo(line, err=True)
+        say(line, err=True)
 
     if data is not None:
         from rlassay.study.d4rl import d4rl_table

@@ -7,7 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json, this_command
+from rlassay.cli.options import (
+    JsonOption,
+    SeedOption,
+    SetOption,
+    emit_json,
+    require_outputs,
+    this_command,
+)
 from rlassay.cli.reading import Reading, reads_data
 
 ThreadsOption = Annotated[
@@ -40,8 +47,12 @@ def train_command(
     json: JsonOption = None,
 ) -> None:  # fmt: skip
     """Train one agent on a dataset; the same command continues a run that was stopped."""
-    from rlassay.runtime import keep_compiled_programs, use_threads
+    from rlassay.engine.files import require_writable
+    from rlassay.runtime import keep_compiled_programs, on_interrupt, use_threads
 
+    require_writable(out, folder=True, streams=False)
+    require_outputs(json)
+    on_interrupt(f"the last checkpoint in {out} is kept, and the same command continues from it")
     use_threads(threads)
     keep_compiled_programs()
     from rlassay.agents import train_agent

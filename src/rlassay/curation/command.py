@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from rlassay.curation.result import Curation, provenance_text
 from rlassay.curation.rule import Rule
 from rlassay.curation.weights import TEMPERATURES, Weights, weigh, write_weights
 from rlassay.data.dataset import Dataset
+from rlassay.engine.files import read_bounded, require_writable
 from rlassay.errors import DatasetError, SettingsError
 
 WORTH = {"advantage": "advantage", "value-gap": "value_gap"}  # kind of weights -> score of a row
@@ -64,7 +66,7 @@ def curate_file(request: Request) -> dict[str, Any]:
         more["lost"] = [note.message for note in lost]
     if weights is not None and request.weights is not None:
         if not request.dry_run:
-            write_weights(request.weights, weights)
+            write_weights(request.weights, weights, like=source)
         more["weights"] = _told(request.weights, weights)
     out = None if target is None or target.kind == "command" else str(target.path)
     return curation.to_dict(*effect, out, **more)
@@ -83,6 +85,7 @@ def _check_weights(request: Request) -> None:
         raise DatasetError(
             f"{request.weights} exists", remedy="name another place, or replace it with --force"
         )
+    require_writable(request.weights, streams=False)
 
 
 def _planned(request: Request, data: Dataset, source: Path) -> output.Target:
@@ -149,14 +152,13 @@ def _told(path: Path, weights: Weights) -> dict[str, Any]:
 def read_episode_list(path: Path) -> tuple[int, ...]:
     """Episode numbers from a CSV with a column `episode`, or from a text file with one number a line."""
     try:
-        with open(path, newline="") as file:
-            rows = list(csv.reader(file))
+        rows = list(csv.reader(io.StringIO(read_bounded(path).decode())))
         column = rows[0].index("episode") if rows and "episode" in rows[0] else None
         values = rows[1:] if column is not None else rows
         return tuple(
             int(float(row[column or 0])) for row in values if row and row[column or 0].strip()
         )
-    except (OSError, UnicodeDecodeError, ValueError, IndexError) as error:
+    except (OSError, UnicodeDecodeError, ValueError, IndexError, csv.Error) as error:
         raise DatasetError(
             f"{path} is not a list of episodes ({error})",
             allowed="a CSV with a column `episode`, or one number a line",

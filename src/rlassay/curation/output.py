@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from rlassay.data.dataset import Dataset, Note
-from rlassay.engine.files import replacing, reserve, write_atomically
+from rlassay.engine.files import replacing, require_writable, reserve, write_atomically
 from rlassay.errors import DatasetError, SettingsError
 
 LIST_ENDINGS = (".csv", ".txt")
@@ -63,6 +63,10 @@ def plan(
         target = Target(out, "dataset", format or _own_format(data, out))
     if (out.exists() or out.is_symlink()) and not force:
         raise DatasetError(f"{out} exists", remedy="name another place, or replace it with --force")
+    minari = (target.format or "").startswith("minari")
+    require_writable(
+        out, folder=minari or not out.suffix, streams=target.kind in ("list", "command")
+    )
     return target
 
 
@@ -108,14 +112,15 @@ def write(
 ) -> tuple[Note, ...]:
     """Write the curated `data`; `kept` numbers its episodes in the source. The result names what was lost."""
     if target.kind == "list":
-        write_atomically(target.path, "episode\n" + "".join(f"{episode}\n" for episode in kept))
+        numbers = "".join(f"{episode}\n" for episode in kept)
+        write_atomically(target.path, f"episode\n{numbers}", like=source)
         return ()
     if target.kind == "command":
         return ()
     if target.kind == "dataset":
         from rlassay.formats import save
 
-        return save(data, target.path, format=target.format)
+        return save(data, target.path, format=target.format, like=source)
     names = robomimic_demos(source, data.origin.metadata.get("mask"))
     chosen = [names[int(episode)] for episode in kept]
     _write_mask(source, target, chosen, provenance)
@@ -140,9 +145,9 @@ def robomimic_demos(source: Path, mask: str | None = None) -> list[str]:
 def _write_mask(source: Path, target: Target, demos: list[str], provenance: str) -> None:
     """A copy of the source with `mask/KEY` takes the target's place; in place, the old file stays as a backup."""
     if target.backup is not None:
-        with replacing(target.backup) as temporary:
+        with replacing(target.backup, like=source) as temporary:
             shutil.copyfile(source, temporary)
-    with replacing(target.path) as temporary:
+    with replacing(target.path, like=source) as temporary:
         reserve(temporary, source.stat().st_size + 65_536 + 64 * len(demos))
         shutil.copyfile(source, temporary)
         _add_mask(temporary, str(target.mask), demos, provenance)

@@ -73,7 +73,7 @@ def _standardised(values: np.ndarray) -> np.ndarray:
     return (values - values.mean()) / deviation if deviation > 0 else np.zeros(len(values))
 
 
-def write_weights(path: str | Path, weights: Weights) -> None:
+def write_weights(path: str | Path, weights: Weights, like: Path | None = None) -> None:
     """An `.npz` with `weights`, `kind`, `temperature` and `fingerprint`, for `rlassay train --weights`."""
     buffer = io.BytesIO()
     np.savez_compressed(
@@ -83,4 +83,4 @@ def write_weights(path: str | Path, weights: Weights) -> None:
         temperature=np.asarray(weights.temperature),
         fingerprint=np.asarray(weights.fingerprint),
     )
-    write_atomically(Path(path), buffer.getvalue())
+    write_atomically(Path(path), buffer.getvalue(), like=like)

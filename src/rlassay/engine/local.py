@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import queue
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -15,7 +18,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rlassay.engine.store import RunStore, Task
-from rlassay.runtime import available_cores
+from rlassay.runtime import available_cores, before_leaving
+
+_ENDING = 1.0  # seconds a worker has to end by itself after an interruption
+_processes: set[subprocess.Popen] = set()  # workers of this process that are running
+_leaving = threading.Event()
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,6 @@ class LocalEngine:
 
     def __init__(self, workers: int | None = None, threads: int = 1):
         self.workers, self.threads = workers or max(1, available_cores() // threads), threads
-        self._processes: set[subprocess.Popen] = set()
 
     def run(
         self, tasks: Sequence[Task], store: RunStore, on_outcome: OnOutcome = lambda outcome: None
@@ -73,8 +79,7 @@ class LocalEngine:
             except BaseException:  # Ctrl-C: no worker outlives the engine
                 for future in pending:
                     future.cancel()
-                for process in list(self._processes):
-                    process.terminate()
+                end_workers()
                 raise
 
     def _run_one(self, task: Task, store: RunStore, slots: queue.SimpleQueue) -> Outcome:
@@ -84,6 +89,8 @@ class LocalEngine:
             code = self._call_worker(store, folder, slot * self.threads)
         finally:
             slots.put(slot)
+        if _leaving.is_set():
+            threading.Event().wait()  # this process ends; a task that was cut short has not failed
         result = store.result(task)
         if result is not None:
             return Outcome(task, result)
@@ -95,16 +102,47 @@ class LocalEngine:
 
     def _call_worker(self, store: RunStore, folder: Path, core: int) -> int:
         arguments = [str(store.root), str(folder), str(core), str(self.threads)]
-        command = [sys.executable, "-m", "rlassay.engine.worker", *arguments]
+        command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
         with open(folder / "log.txt", "ab") as log:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)
-            self._processes.add(process)
+            process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=worker_environment()
+            )
+            _processes.add(process)
             try:
                 return process.wait()
             finally:
-                self._processes.discard(process)
+                _processes.discard(process)
                 if process.stdin:
                     process.stdin.close()
+
+
+def worker_environment() -> dict[str, str]:
+    """This process's environment with PYTHONPATH spelled out: an empty or relative entry would mean the working folder
+    to whoever starts the worker.
+    """
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    known = os.pathsep.join(os.path.abspath(entry) for entry in entries if entry)
+    rest = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return {**rest, "PYTHONPATH": known} if known else rest
+
+
+def end_workers() -> None:
+    """End every running worker: they are asked first, and have a moment to remove what they had not finished."""
+    running = list(_processes)
+    for process in running:
+        process.terminate()
+    for process in running:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_ENDING / len(running))
+        process.kill()
+
+
+def _leave() -> None:
+    _leaving.set()
+    end_workers()
+
+
+before_leaving(_leave)
 
 
 def _stored(task: Task, store: RunStore) -> Outcome | None:

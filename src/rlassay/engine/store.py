@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlassay.engine.files import write_json
+from rlassay.engine.files import read_or_set_aside, write_json
 from rlassay.runtime import state_folder
 
 
@@ -93,7 +93,5 @@ class RunStore:
 
 
 def _read(path: Path) -> Any | None:
-    try:
-        return json.loads(path.read_text())
-    except FileNotFoundError:
-        return None
+    """The JSON of a file; a damaged one counts as absent, and is set aside."""
+    return read_or_set_aside(path, lambda path: json.loads(path.read_text()))

@@ -1,6 +1,7 @@
-"""One task in a process of its own: `python -m rlassay.engine.worker STORE FOLDER CORE THREADS`.
+"""One task in a process of its own: `python -P -m rlassay.engine.worker STORE FOLDER CORE THREADS`.
 
-The process does not outlive its parent: the parent holds the other end of stdin.
+The process does not outlive its parent: the parent holds the other end of stdin. Its modules come from installed
+packages and PYTHONPATH, never from the folder it is started in (`-P`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,13 @@ from typing import Any
 
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import RlassayError
-from rlassay.runtime import keep_compiled_programs, load_plugins, use_threads
+from rlassay.runtime import (
+    keep_compiled_programs,
+    leave,
+    leave_on_signals,
+    load_plugins,
+    use_threads,
+)
 
 FAILED = 1
 
@@ -28,6 +35,7 @@ def main(arguments: list[str]) -> int:
         Path(arguments[1]),
         *map(int, arguments[2:]),
     )
+    leave_on_signals(quiet=True)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _stay_on(core, threads)
     use_threads(threads)
@@ -68,7 +76,7 @@ def _stay_on(core: int, threads: int) -> None:
 def _end_with_parent() -> None:
     while os.read(0, 1024):  # not sys.stdin: its lock would break the interpreter's own end
         pass
-    os._exit(FAILED)
+    leave(FAILED)
 
 
 if __name__ == "__main__":

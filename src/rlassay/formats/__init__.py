@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.data.dataset import COLUMNS, Dataset, Note
-from rlassay.engine.files import replacing, replacing_folder, reserve
+from rlassay.engine.files import (
+    replacing,
+    replacing_folder,
+    require_writable,
+    reserve,
+)
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import refusing
 from rlassay.formats.options import ReadOptions
@@ -63,19 +68,29 @@ def load(
 
 
 def save(
-    data: Dataset, path: str | os.PathLike, *, format: str | None = None, overwrite: bool = True
+    data: Dataset,
+    path: str | os.PathLike,
+    *,
+    format: str | None = None,
+    overwrite: bool = True,
+    like: str | os.PathLike | None = None,
 ) -> tuple[Note, ...]:
-    """Write a Dataset; the result names what the format cannot hold. The target is whole or unchanged."""
+    """Write a Dataset; the result names what the format cannot hold. The target is whole or unchanged.
+
+    `like` is the source whose permissions and owner the result keeps.
+    """
     target = Path(path)
     chosen = _write_format(target, format)
+    if not chosen.startswith("minari"):
+        require_writable(target, streams=False)
     _refuse_occupied(target, overwrite)
     if chosen.startswith("minari"):
-        return tuple(_save_minari(data, target, chosen.partition("-")[2] or "hdf5"))
-    if target.is_dir():
-        raise DatasetError(f"{target} is a folder", remedy="name a file")
+        data_format = chosen.partition("-")[2] or "hdf5"
+        return tuple(_save_minari(data, target, data_format, like, overwrite))
     from rlassay.formats import d4rl, npz
 
-    with replacing(target) as temporary:
+    with replacing(target, like=like, alone=True) as temporary:
+        _refuse_occupied(target, overwrite)  # again: now nobody else writes it
         reserve(temporary, _size_on_disk(data))
         return tuple((d4rl if chosen == "d4rl" else npz).write(data, temporary))
 
@@ -90,9 +105,11 @@ def convert(
 ) -> tuple[Dataset, tuple[Note, ...]]:
     """Load with everything the source holds and save it; the notes say what the target cannot hold."""
     _refuse_occupied(Path(path), overwrite)
-    _write_format(Path(path), to)
+    folder = _write_format(Path(path), to).startswith("minari")
+    require_writable(path, folder=folder, streams=False)
     data = load(source, extras=True, **load_options)
-    return data, save(data, path, format=to, overwrite=overwrite)
+    like = data.origin.source if isinstance(source, str | os.PathLike) else None
+    return data, save(data, path, format=to, overwrite=overwrite, like=like)
 
 
 def _refuse_occupied(path: Path, overwrite: bool) -> None:
@@ -194,7 +211,9 @@ def _write_format(path: Path, format: str | None) -> str:
     )
 
 
-def _save_minari(data: Dataset, path: Path, data_format: str) -> list[Note]:
+def _save_minari(
+    data: Dataset, path: Path, data_format: str, like: Any, overwrite: bool
+) -> list[Note]:
     """Write beside the target, then swap; only a Minari dataset is ever replaced."""
     from rlassay.formats import minari_format, minari_write
 
@@ -202,7 +221,8 @@ def _save_minari(data: Dataset, path: Path, data_format: str) -> list[Note]:
     occupied = path.exists() or path.is_symlink()
     if occupied and (path.is_symlink() or minari_format.data_folder(path) is None):
         raise DatasetError(f"{path} exists and is no Minari dataset", remedy="name another place")
-    with replacing_folder(path) as temporary:
+    with replacing_folder(path, like=like, alone=True) as temporary:
+        _refuse_occupied(path, overwrite)
         reserve(temporary / "space", _size_on_disk(data, per_episode=8_192))
         (temporary / "space").unlink()
         return minari_write.write(data, temporary, name, data_format)

@@ -11,22 +11,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import logging
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rlassay.engine.files import write_atomically
-from rlassay.errors import DatasetError
+from rlassay.engine.files import read_or_set_aside, write_atomically
 
 FILE = "state.npz"
 NOTE, OLD_NOTE = "note", "counters"  # the second in TD3 runs of version 0.1
 LEAF, OUTPUT = "leaf", "output/"
-UNREADABLE = (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 class Checkpoint(NamedTuple):
@@ -70,23 +65,12 @@ def commit(
 
 def load(folder: Path) -> Checkpoint | None:
     """The checkpoint of a run's folder; None where there is none. A damaged one is set aside, and said so."""
-    path = folder / FILE
-    if not path.exists():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return _read(archive)
-    except OSError as error:
-        raise DatasetError(
-            f"cannot read {path} ({error.strerror or error})", remedy="check its permissions"
-        ) from None
-    except UNREADABLE:
-        aside = path.with_name(f"{FILE}.damaged")
-        path.replace(aside)
-        logging.getLogger("rlassay").warning(
-            "%s is damaged; it was set aside as %s, and the run begins anew", path, aside.name
-        )
-        return None
+    return read_or_set_aside(folder / FILE, _read_file)
+
+
+def _read_file(path: Path) -> Checkpoint:
+    with np.load(path, allow_pickle=False) as archive:
+        return _read(archive)
 
 
 def restore_outputs(folder: Path, outputs: Mapping[str, bytes]) -> list[str]:

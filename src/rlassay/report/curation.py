@@ -9,12 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from rlassay.words import printable
+
 
 def show_curation(result: Mapping[str, Any], console: Console) -> None:
     """Print what was kept, the scores before and after, and where it went."""
     console.print(_table(result))
     for note in (*result["notes"], *result.get("lost", ())):
-        console.print(Text(f"note: {note}"))
+        console.print(Text(printable(f"note: {note}")))
     if weights := result.get("weights"):
         console.print(
             Text(
@@ -24,8 +26,8 @@ def show_curation(result: Mapping[str, Any], console: Console) -> None:
         )
     if command := result.get("delete_command"):
         console.print(Text("to delete what was not chosen, with the lerobot package:"))
-        console.print(Text(command), soft_wrap=True)
-    console.print(Text(_ending(result)))
+        console.print(Text(printable(command)), soft_wrap=True)
+    console.print(Text(printable(_ending(result))))
 
 
 def _table(result: Mapping[str, Any]) -> Table:
@@ -34,7 +36,7 @@ def _table(result: Mapping[str, Any]) -> Table:
         f"{key} {len(value)} named" if key == "only" else f"{key} {value}"
         for key, value in result["rule"].items()
     )
-    table = Table(title=Text(f"{result['source']}: {rule}"), title_justify="left")
+    table = Table(title=Text(printable(f"{result['source']}: {rule}")), title_justify="left")
     table.add_column("")
     for name in ("before", "after"):
         table.add_column(name, justify="right")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rlassay.words import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -17,10 +19,12 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
     """Print the checks, findings with their rows and remedy, and the verdict in words."""
     from rich.text import Text
 
-    console.print(Text(title(inspection)), soft_wrap=False)
+    console.print(Text(printable(title(inspection))), soft_wrap=False)
     if console.width < NARROW:
         for check in inspection.checks:
-            console.print(Text.assemble(*_label(check), f" {check.name}: {details(check)}"))
+            console.print(
+                Text.assemble(*_label(check), printable(f" {check.name}: {details(check)}"))
+            )
     else:
         console.print(_table(inspection))
     verdict = Text(f"{inspection.status.upper()}: {count(inspection)}", STYLES[inspection.status])
@@ -36,7 +40,9 @@ def _table(inspection: Inspection):
     table.add_column("check", no_wrap=True)
     table.add_column("finding", overflow="fold")
     for check in inspection.checks:
-        table.add_row(Text.assemble(*_label(check)), Text(check.name), Text(details(check)))
+        table.add_row(
+            Text.assemble(*_label(check)), Text(check.name), Text(printable(details(check)))
+        )
     return table
 
 

@@ -1,0 +1,179 @@
+"""The commands that are disturbed, each small enough to run hundreds of times, and what they have to leave behind."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+CHANGING = {"seconds", "evaluation_seconds", "command", "software", "commit"}  # of equal results
+TRAINING = ("updates=60", "batch_size=32", "width=16", "eval_every=20", "eval_episodes=1")
+COLLECTING = (
+    "td3.random_steps=200",
+    "td3.batch_size=16",
+    "td3.hidden=16",
+    "td3.eval_every=1000",
+    "td3.eval_episodes=1",
+    "td3.checkpoint_every=200",
+    "levels=0,1000",
+    "transitions=400",
+)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command line, run in a folder of its own with `data.npz`; `outputs` are compared with an undisturbed run.
+
+    `results` are patterns of files that are not made again once they are there; `damaged` those of the store or the run
+    that are damaged on purpose.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    outputs: tuple[str, ...]
+    results: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    launcher: tuple[str, ...] = ("-m", "rlassay")
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def settings(pairs: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word for pair in pairs for word in ("--set", pair))
+
+
+STORED = ("store/runs/*/*/result.json", "store/runs/*/*/task.json", "store/runs/*/*/state.npz")
+COMMANDS = (
+    Command(
+        "convert",
+        ("convert", "data.npz", "out.hdf5", "--force"),
+        ("out.hdf5",),
+    ),
+    Command(
+        "convert-minari",
+        ("convert", "data.npz", "out/steps-v0", "--force"),
+        ("out/steps-v0/data/*",),
+    ),
+    Command(
+        "curate",
+        (
+            "curate",
+            "data.npz",
+            "--keep",
+            "0.5",
+            "--by",
+            "return",
+            "-o",
+            "better.npz",
+            "--force",
+            "--json",
+            "curation.json",
+        ),
+        ("better.npz", "curation.json"),
+    ),
+    Command(
+        "score",
+        (
+            "score",
+            "data.npz",
+            "--scores",
+            "return,reward",
+            "--json",
+            "card.json",
+            "--html",
+            "page.html",
+            "--episodes",
+            "episodes.csv",
+        ),
+        ("card.json", "episodes.csv", "page.html"),
+    ),
+    Command(
+        "train",
+        ("train", "bc", "data.npz", "--env", "Pendulum-v1", "-o", "run", *settings(TRAINING)),
+        ("run/run.json", "run/log.csv", "run/policy.safetensors"),
+        damaged=("run/state.npz",),
+    ),
+    Command(
+        "oracle",
+        (
+            "oracle",
+            "data.npz",
+            "--env",
+            "Pendulum-v1",
+            "--agents",
+            "bc",
+            "--seeds",
+            "2",
+            "--json",
+            "oracle.json",
+            *settings(TRAINING),
+        ),
+        ("oracle.json",),
+        ("store/runs/*/*/result.json",),
+        STORED,
+    ),
+    Command(
+        "collect",
+        ("collect", "Pendulum-v1", "-o", "data", "--seeds", "1", *settings(COLLECTING)),
+        ("data/*.hdf5", "data/collection.json", "store/collect/*/*/curve.csv"),
+        ("data/*.hdf5",),
+        ("store/collect/*/*/state.npz",),
+    ),
+    Command(
+        "study",
+        ("study", "fig1", "--run", "--results", "results", "--zoo", str(HERE.parent / "zoo")),
+        ("results/fig1/runs.csv", "results/fig1/curves.csv", "results/fig1/table.csv"),
+        ("store/runs/*/*/result.json",),
+        STORED,
+        launcher=(str(HERE / "fault_study.py"),),
+    ),
+)
+
+
+def write_data(path: Path, rows: int = 600) -> None:
+    """Random rows of Pendulum's shape, the same every time."""
+    from rlassay.formats import load, save
+
+    rng = np.random.default_rng(0)
+    ends = np.arange(rows) % 50 == 49
+    columns = {
+        "observations": rng.normal(size=(rows, 3)).astype(np.float32),
+        "actions": rng.uniform(-2, 2, (rows, 1)).astype(np.float32),
+        "rewards": rng.normal(size=rows).astype(np.float32),
+        "terminals": np.zeros(rows, bool),
+        "timeouts": ends,
+    }
+    save(load(columns, env_id="Pendulum-v1"), path)
+
+
+def fingerprint(command: Command, work: Path) -> dict[str, str]:
+    """Every output by its relative path; times and versions left out, bytes elsewhere."""
+    found = {}
+    for pattern in command.outputs:
+        for path in sorted(work.glob(pattern)):
+            content = _comparable(path, work)
+            found[str(path.relative_to(work))] = hashlib.sha256(content).hexdigest()
+    return found
+
+
+def _comparable(path: Path, work: Path) -> bytes:
+    if path.suffix == ".json":
+        text = path.read_text().replace(str(work), "WORK")
+        return json.dumps(_without_times(json.loads(text)), sort_keys=True).encode()
+    if path.suffix == ".csv":
+        rows = list(csv.DictReader(io.StringIO(path.read_text())))
+        return json.dumps(_without_times(rows), sort_keys=True).encode()
+    if path.suffix == ".html":  # it shows times; whole it must be
+        return path.read_bytes()[-20:]
+    return path.read_bytes()
+
+
+def _without_times(value):
+    if isinstance(value, dict):
+        return {key: _without_times(each) for key, each in value.items() if key not in CHANGING}
+    return [_without_times(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,230 @@
+"""The commands over the run store: runs list, runs show, runs clean."""
+
+from __future__ import annotations
+
+import csv
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rlassay.cli.options import JsonOption, StoreOption, emit_json, say, use_store
+
+if TYPE_CHECKING:
+    from rlassay.engine.inventory import StoredRun
+
+SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+StudyOption = Annotated[
+    str | None,
+    typer.Option("--study", metavar="NAME", help="Only runs that a table of this study names."),
+]
+ResultsOption = Annotated[
+    Path, typer.Option("--results", metavar="DIR", help="Where the studies' tables live.")
+]
+OlderOption = Annotated[
+    str | None,
+    typer.Option("--older-than", metavar="AGE", help="Not changed for so long: 12h, 30d or 8w."),
+]
+StateOption = Annotated[
+    str | None,
+    typer.Option("--state", help="Only these: done, running, stopped, failed or broken."),
+]
+
+runs_app = typer.Typer(
+    help="What the run store holds: list, show and clean it.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this module to the app."""
+    app.add_typer(runs_app, name="runs")
+
+
+@runs_app.command("list")
+def list_command(
+    state: StateOption = None,
+    study: StudyOption = None,
+    results: ResultsOption = Path("results"),
+    older_than: OlderOption = None,
+    store: StoreOption = None,
+    json: JsonOption = None,
+) -> None:
+    """List the runs of the store, the latest first: what, when, size and state."""
+    from rlassay.engine.inventory import size_of
+
+    use_store(store)
+    root = _root()
+    runs = _chosen(root, state, study, results, older_than)
+    others = {name: size_of(root / name) for name in ("datasets", "xla")}
+    told = {"schema": "rlassay.runs/1", "store": str(root), "bytes": others}
+    if emit_json({**told, "runs": [run.to_dict() for run in runs]}, json):
+        return
+    for run in runs:
+        say(_line(run))
+    total = _shown_size(sum(run.size for run in runs))
+    kept = f"datasets {_shown_size(others['datasets'])}, compiled programs {_shown_size(others['xla'])}"
+    say(f"{len(runs):,} runs, {total}; beside them {kept}; in {root}")
+
+
+@runs_app.command("show")
+def show_command(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="A run's key, or how it begins.")],
+    store: StoreOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Show one run: its settings, its data, its files, and why it failed."""
+    from rlassay.errors import SettingsError
+
+    use_store(store)
+    found = [run for run in _all_runs(_root()) if run.key.startswith(key)]
+    if len(found) != 1:
+        remedy = "see the keys with `rlassay runs list`"
+        what = "several runs begin so" if found else "the store has no such run"
+        raise SettingsError(what, got=key, remedy=remedy)
+    if emit_json({"schema": "rlassay.run-record/1", **found[0].to_dict()}, json):
+        return
+    for line in _record(found[0]):
+        say(line)
+
+
+@runs_app.command("clean")
+def clean_command(
+    older_than: OlderOption = None,
+    study: StudyOption = None,
+    results: ResultsOption = Path("results"),
+    broken: Annotated[
+        bool,
+        typer.Option("--broken", help="Runs with unreadable or failed records, and damaged files."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
+    store: StoreOption = None,
+    json: JsonOption = None,
+) -> None:
+    """Remove leftovers of killed processes, and the runs that are asked for; a running one stays."""
+    from rlassay.engine import parts
+    from rlassay.engine.inventory import leftover_files, remove_runs
+
+    use_store(store)
+    root = _root()
+    runs = _to_remove(root, older_than, study, results, broken)
+    files = leftover_files(root, damaged=broken)
+    size = sum(run.size for run in runs)
+    if not dry_run:
+        size = remove_runs(runs)
+        for path in files:
+            parts.remove(path)
+    told = {
+        "schema": "rlassay.runs-clean/1",
+        "store": str(root),
+        "dry_run": dry_run,
+        "runs": [run.key for run in runs],
+        "leftovers": [str(path) for path in files],
+        "bytes": size,
+    }
+    if not emit_json(told, json):
+        for run in runs if dry_run else ():
+            say(_line(run))
+        verb = "would remove" if dry_run else "removed"
+        say(f"{verb} {len(runs):,} runs ({_shown_size(size)}) and {len(files):,} leftovers")
+
+
+def _to_remove(
+    root: Path, older_than: str | None, study: str | None, results: Path, broken: bool
+) -> list[StoredRun]:
+    """What all the options agree on; without any no run is removed."""
+    if older_than is None and study is None and not broken:
+        return []
+    found = _chosen(root, None, study, results, older_than)
+    if broken:
+        found = [run for run in found if run.state in ("broken", "failed")]
+    return [run for run in found if run.state != "running"]
+
+
+def _root() -> Path:
+    from rlassay.runtime import state_folder
+
+    return state_folder()
+
+
+def _all_runs(root: Path) -> list[StoredRun]:
+    from rlassay.engine.inventory import stored_runs
+
+    return stored_runs(root)
+
+
+def _chosen(
+    root: Path, state: str | None, study: str | None, results: Path, older_than: str | None
+) -> list[StoredRun]:
+    from rlassay.engine.inventory import STATES
+    from rlassay.engine.inventory import older_than as old_ones
+    from rlassay.errors import SettingsError
+
+    if state is not None and state not in STATES:
+        raise SettingsError("unknown state of a run", allowed=STATES, got=state)
+    keys = None if study is None else _keys_of(study, results)
+    age = None if older_than is None else _seconds(older_than)
+    found = _all_runs(root)
+    if age is not None:
+        found = old_ones(found, age)
+    found = [run for run in found if state in (None, run.state)]
+    return found if keys is None else [run for run in found if run.key in keys]
+
+
+def _keys_of(study: str, results: Path) -> set[str]:
+    """Keys in the tables of a study, which name the run behind every row."""
+    from rlassay.errors import DatasetError
+
+    keys: set[str] = set()
+    for table in sorted((results / study).glob("*.csv")):
+        with open(table, newline="", errors="replace") as file:
+            keys |= {row["key"] for row in csv.DictReader(file) if row.get("key")}
+    if not keys:
+        raise DatasetError(
+            f"{results / study} holds no table that names runs",
+            remedy="name the folder of the tables with --results, or clean with --older-than",
+        )
+    return keys
+
+
+def _seconds(text: str) -> float:
+    from rlassay.errors import SettingsError
+
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([mhdw])", text.strip())
+    if found is None:
+        raise SettingsError("an age cannot be read", allowed="such as 12h, 30d or 8w", got=text)
+    return float(found[1]) * SECONDS[found[2]]
+
+
+def _line(run: StoredRun) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.when))
+    return f"{run.key}  {run.state:8s} {when}  {_shown_size(run.size):>9s}  {run.name}: {run.label}"
+
+
+def _record(run: StoredRun) -> list[str]:
+    lines = [_line(run), f"folder    {run.folder}"]
+    values: dict[str, Any] = {"revision": run.revision, "data": dict(run.data)}
+    values |= {"failure": run.failure, "set aside": ", ".join(run.damaged)}
+    lines += [f"{name:9s} {value}" for name, value in values.items() if value]
+    return [*lines, *(f"  {name} = {value}" for name, value in _flat(run.settings))]
+
+
+def _flat(settings: Any, above: str = "") -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for name, value in settings.items():
+        if isinstance(value, dict):
+            found += _flat(value, f"{above}{name}.")
+        else:
+            found.append((f"{above}{name}", value))
+    return found
+
+
+def _shown_size(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"

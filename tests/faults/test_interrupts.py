@@ -1,0 +1,93 @@
+"""Ctrl-C and SIGTERM: one line, exit code 130, no crash, no part, no worker left; the same command then goes on."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rlassay.formats import load, save
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+from fault_commands import settings, write_data
+
+from faults import orphans_of
+
+LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")
+COMMANDS = {
+    "train": ("train", "bc", "data.npz", "-o", "run", *settings(LONG)),
+    "oracle": ("oracle", "data.npz", "--agents", "bc", "--seeds", "2", *settings(LONG)),
+    "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000"),
+    "convert": ("convert", "large.npz", "out.hdf5"),
+}
+KEPT = {
+    "train": "the last checkpoint in run is kept",
+    "oracle": "finished runs and checkpoints are kept",
+    "score": "what was finished is kept",
+    "convert": "out.hdf5 is as it was before",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("interrupts")
+    write_data(folder / "data.npz")
+    rng = np.random.default_rng(0)  # noise does not compress: writing takes long enough to be met
+    rows = 400_000
+    columns = {
+        "observations": rng.normal(size=(rows, 30)),
+        "actions": rng.normal(size=(rows, 2)),
+        "rewards": rng.normal(size=rows),
+        "terminals": np.arange(rows) % 100 == 99,
+    }
+    save(load(columns), folder / "large.npz")
+    return folder
+
+
+def start(folder: Path, name: str) -> subprocess.Popen:
+    environment = {**os.environ, "RLASSAY_STORE": f"{folder}/store"}
+    command = [sys.executable, "-m", "rlassay", *COMMANDS[name]]
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def is_working(process: subprocess.Popen, folder: Path, name: str) -> bool:
+    """The part that takes long has begun."""
+    if name == "convert":
+        return any(folder.glob(".out.hdf5.*.part"))
+    if name == "oracle":
+        return len(list(folder.glob("store/runs/*/*/lock"))) == 2
+    return "jaxlib" in Path(f"/proc/{process.pid}/maps").read_text()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_one_line_and_130(folder, name, how):
+    process = start(folder, name)
+    while not is_working(process, folder, name):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.05)
+    time.sleep(0 if name == "convert" else 2)
+    process.send_signal(how)
+    out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert f"rlassay: interrupted; {KEPT[name]}" in err and "Traceback" not in err and out == ""
+    assert orphans_of(folder, 60) == []
+    assert list(folder.rglob("*.part")) == []
+    assert not (folder / "out.hdf5").exists()
+
+
+def test_a_task_that_was_cut_short_has_not_failed(folder):
+    """After the interrupted oracles above no run is called failed."""
+    assert list(folder.glob("store/runs/*/*/task.json"))
+    assert list(folder.glob("store/runs/*/*/failure.json")) == []
