@@ -16,7 +16,7 @@ from rlassay.assay.clock import Clock
 from rlassay.assay.compare import rank_cards, require_same_task
 from rlassay.assay.settings import PRESETS, Plan, ScoreSettings, plan
 from rlassay.data.dataset import Dataset
-from rlassay.data.references import Reference, reference_for
+from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.scores import resolve
@@ -179,7 +179,7 @@ def _assessment(
 
 def _reference(data: Dataset, given: tuple[float, float] | None) -> Reference | None:
     if given is None:
-        return reference_for(data.env_id)
+        return reference_of(data)
     low, high = (float(value) for value in given)
     if not low < high:
         raise SettingsError(
