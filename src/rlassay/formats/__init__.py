@@ -31,6 +31,7 @@ READ_FORMATS = (
     "lerobot",
     "imitation",
     "stable-baselines",
+    "unity",
     "table",
 )
 WRITE_FORMATS = ("d4rl", "npz", "minari", "minari-arrow", "minari-parquet")
@@ -186,6 +187,8 @@ def _reader(name: str) -> Callable[[Path, ReadOptions], Dataset]:
         from rlassay.formats import imitation as module
     elif name == "stable-baselines":
         from rlassay.formats import stable_baselines as module
+    elif name == "unity":
+        from rlassay.formats import unity as module
     elif name in ("mapped", "table"):
         from rlassay.formats import mapped
 

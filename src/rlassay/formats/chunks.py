@@ -75,7 +75,7 @@ def stored_chunks(dataset: h5py.Dataset) -> list[Any]:
     """Offset, filter mask and size of every stored chunk."""
     found: list[Any] = []
     dataset.id.chunk_iter(found.append)
-    shape, chunks = dataset.shape, dataset.chunks
+    shape, chunks = dataset.shape or (), dataset.chunks or ()
     count = math.prod(-(-n // c) for n, c in zip(shape, chunks, strict=True))
     if len(found) > count or len({info.chunk_offset for info in found}) != len(found):
         raise _damaged(dataset, f"it stores {len(found):,} chunks where {count:,} belong")
@@ -141,10 +141,8 @@ def _read_here(dataset: h5py.Dataset, filters: Filters) -> np.ndarray:
     for info in stored_chunks(dataset):
         block = np.frombuffer(_unpacked(dataset, info, filters), dataset.dtype)
         block = block.reshape(dataset.chunks)
-        place = tuple(
-            slice(o, min(o + c, n))
-            for o, c, n in zip(info.chunk_offset, dataset.chunks, dataset.shape, strict=True)
-        )
+        sizes = zip(info.chunk_offset, block.shape, found.shape, strict=True)
+        place = tuple(slice(o, min(o + c, n)) for o, c, n in sizes)
         found[place] = block[tuple(slice(0, part.stop - part.start) for part in place)]
     return found
 
@@ -213,7 +211,7 @@ def _same_sums(one: int, two: int) -> bool:
 def fletcher32(body: bytes) -> int:
     """HDF5's checksum over big-endian words of 16 bits; a last odd byte counts as a high one."""
     words = np.frombuffer(body + b"\0" * (len(body) % 2), ">u2").astype(np.uint64)
-    weights = np.arange(len(words), 0, -1, np.uint64) % np.uint64(65_535)
+    weights = np.arange(len(words), 0, -1, dtype=np.uint64) % np.uint64(65_535)
     low, high = int(words.sum() % 65_535), int((words * weights).sum() % 65_535)
     return high << 16 | low
 
@@ -242,7 +240,12 @@ def _read_in_child(dataset: h5py.Dataset) -> np.ndarray:
     expected = dataset.size * dataset.dtype.itemsize
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "column.npy"
-        words = (dataset.file.filename, dataset.name, str(target), str(4 * expected + CHILD_ROOM))
+        words = (
+            str(dataset.file.filename),
+            str(dataset.name),
+            str(target),
+            str(4 * expected + CHILD_ROOM),
+        )
         done = subprocess.run(
             [sys.executable, "-P", "-c", CHILD, *words],
             stdout=subprocess.DEVNULL,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rlassay.errors import DatasetError
-from rlassay.formats import npy
+from rlassay.formats import npy, unity
 from rlassay.formats.containers import container_kind, table_files
 from rlassay.formats.guards import Budget, plain_file, refusing
 from rlassay.formats.mapping import unknown_columns
@@ -13,7 +13,7 @@ from rlassay.formats.recipes import foreign
 
 READABLE = (
     "D4RL, d3rlpy and robomimic HDF5, .npz, folders of .npy, OGBench, Minari, LeRobot, imitation, "
-    "Stable-Baselines, RLlib, tables (Parquet, CSV, JSON lines)"
+    "Stable-Baselines, RLlib, Unity demonstrations, tables (Parquet, CSV, JSON lines)"
 )
 ARROW_STREAM = b"\xff\xff\xff\xff"
 TRAJECTORY = {"obs", "acts", "terminal"}  # one row a trajectory: imitation's tables
@@ -34,6 +34,8 @@ def format_of(path: Path) -> str:
         head = file.read(64)
     if head.startswith(ARROW_STREAM) and path.suffix == ".arrow":
         return "imitation"
+    if unity.recognises(path, head):
+        return "unity"
     raise _unknown(path, head)
 
 

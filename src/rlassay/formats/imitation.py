@@ -71,7 +71,7 @@ def _from_archive(path: Path) -> tuple[dict[str, Any], np.ndarray, list[str]]:
     actions = checks.as_array("acts", found["acts"])
     borders = np.concatenate([[0], checks.as_array("indices", found["indices"]), [len(actions)]])
     lengths = np.diff(borders.astype(np.int64))
-    if (lengths < 0).any() or len(lengths) != len(np.atleast_1d(found["terminal"])):
+    if (lengths < 0).any() or len(lengths) != np.asarray(found["terminal"]).size:
         raise DatasetError(f"the indices of {path} are not increasing row numbers")
     if len(observations) != len(actions) + len(lengths):
         raise checks.ShapeError(

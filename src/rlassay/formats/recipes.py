@@ -16,10 +16,6 @@ PICKLE = (
     "actions=np.concatenate(a), rewards=np.concatenate([g(t,'rewards','reward','rews') for t in d]), "
     'terminals=np.zeros(sum(n)), timeouts=np.concatenate([np.arange(m)==m-1 for m in n]))" %s'
 )
-UNITY = (
-    "read it with Unity's mlagents package (mlagents.trainers.demo_loader.load_demonstration) and save "
-    "observations, actions, rewards and dones with numpy.savez"
-)
 
 
 def foreign(path: Path, head: bytes) -> tuple[str | None, str | None]:
@@ -32,6 +28,4 @@ def foreign(path: Path, head: bytes) -> tuple[str | None, str | None]:
     if head[:1] == b"\x80" or head[:3] in (b"(lp", b"(dp", b"cnu"):
         what = f"{path} is a pickle, which can run code and is never loaded"
         return what, f"if you trust it, write plain.npz and read that: {PICKLE % place}"
-    if path.suffix == ".demo" and head[1:3] == b"\x08\x01":
-        return f"{path} is a demonstration of Unity ML-Agents", UNITY
     return None, None
