@@ -299,7 +299,12 @@ def refused(row: Row, path: Path, recipes: bool) -> None:
 
 
 def kind_of(message: str) -> str:
-    marks = {"pickle, which": "pickle", "LZ4": "RLlib, packed", "not an archive": "zip", "Git LFS": "LFS pointer"}  # fmt: skip
+    marks = {
+        "LZ4": "RLlib, packed",
+        "is a pickle": "pickle",
+        "not an archive": "zip",
+        "Git LFS": "LFS pointer",
+    }
     return next((name for mark, name in marks.items() if mark in message), "")
 
 

@@ -35,7 +35,11 @@ def mutate(path: Path, seed: int) -> str:
     chosen = rng.choice(kinds)
     try:
         chosen(file, rng)
-    except (ValueError, AttributeError, TypeError):  # lines of JSON, object arrays: no such structure
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+    ):  # lines of JSON, object arrays: no such structure
         chosen = flip
         chosen(file, rng)
     return f"{chosen.__name__} {file.name}"

@@ -70,6 +70,12 @@ def main() -> None:
     except RlassayError as error:
         typer.echo(f"rlassay: {error}", err=True)
         sys.exit(error.exit_code)
+    except MemoryError:
+        typer.echo(
+            "rlassay: the data does not fit into memory; free memory, split it, or use a larger machine",
+            err=True,
+        )
+        sys.exit(RlassayError.exit_code)
     except KeyboardInterrupt:
         typer.echo("rlassay: interrupted; a long job continues from its last checkpoint", err=True)
         sys.stderr.flush()

@@ -11,7 +11,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 PathArgument = Annotated[
-    str, typer.Argument(metavar="PATH", help="File, dataset folder or Minari id.")
+    str,
+    typer.Argument(
+        metavar="PATH", help="File, dataset folder, Minari id, minari://ID or hf://OWNER/NAME."
+    ),
 ]
 
 

@@ -17,7 +17,7 @@ from rlassay.errors import DatasetError
 from rlassay.formats.minari_format import DATASET_ID, local_dataset
 
 SCHEMES = ("minari", "hf")
-REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+REPOSITORY = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*")
 # never fetched: pictures, films and weights are not read
 SKIPPED = ["*.mp4", "*.avi", "*.mkv", "*.png", "*.jpg", "*.jpeg", "*.gif", "*.safetensors", "*.bin", "*.pt"]  # fmt: skip
 
