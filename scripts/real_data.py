@@ -230,7 +230,7 @@ def examine(entry: Entry, path: Path, root: Path, recipes: bool) -> Row:
 def commands(row: Row, entry: Entry, path: Path) -> None:
     """inspect, score, curate and convert; each must end well, and the numbers must be those of the other reading."""
     code, out, err = rlassay("inspect", str(path), *entry.options, "--json", "-")
-    if code not in (0, 1):
+    if code not in (0, 1) or not out.startswith("{"):
         row.wrong.append(f"inspect: {err.strip()[:200]}")
         return
     found = json.loads(out)
@@ -250,6 +250,8 @@ def commands(row: Row, entry: Entry, path: Path) -> None:
             "bc_error" if row.mean == "none" else "return"
         )  # without rewards, how well a clone explains it
         steps["curate"] += ["--by", rule, "--scores", rule]
+        if row.episodes == "1":  # no share of one episode can be chosen
+            del steps["curate"]
         for name, words in steps.items():
             code, _, err = rlassay(*words, cwd=Path(folder))
             if code:

@@ -67,6 +67,8 @@ def test_map_of_a_lerobot_folder(tmp_path):
     folder = lerobot(record(FLAGGED), tmp_path)
     data = load(folder, map="observations=observation.state,actions=observation.state")
     assert data.action_dim == 3
+    with pytest.raises(DatasetError, match="names too much"):
+        load(folder, map="observations=observation.state,actions=action,rewards=next.reward")
 
 
 # -- Minari -----------------------------------------------------------------------------------------------------------

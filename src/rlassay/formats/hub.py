@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rlassay.errors import DatasetError
-from rlassay.formats.minari_format import DATASET_ID, local_dataset
 
 SCHEMES = ("minari", "hf")
 REPOSITORY = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*")
@@ -42,6 +41,8 @@ def fetch(source: str) -> Fetched:
 
 
 def _minari(name: str, source: str) -> Fetched:
+    from rlassay.formats.minari_format import DATASET_ID, local_dataset
+
     if not DATASET_ID.fullmatch(name):
         raise DatasetError(
             f"{source} names no Minari dataset", allowed="minari://NAMESPACE/NAME-vN"

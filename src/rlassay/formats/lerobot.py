@@ -45,11 +45,12 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
             allowed="v2.0, v2.1, v3.0",
             remedy="convert it with the scripts of the lerobot package",
         )
+    _check_map(options)
     vectors, notes = _observation_keys(info, options)
     action = _action_key(info, options)
     columns = _frames(folder, [*vectors, action, *INDEX, *OUTCOMES], info)
     order = replace(options, observation_keys=tuple(vectors)) if options.map else options
-    observations, joined = join_vectors({key: columns.pop(key) for key in vectors}, order)
+    observations, joined = join_vectors({key: columns[key] for key in vectors}, order)
     others = set(info["features"]) - {*vectors, action, *INDEX, *OUTCOMES}
     settled, end_notes = _ends(columns, len(observations))
     starts, holes = _episode_starts(columns)
@@ -95,6 +96,17 @@ def _observation_keys(info: dict[str, Any], options: ReadOptions) -> tuple[list[
     return keys, [
         Note("cameras_left_out", message, "encode the images as vectors if the task needs them")
     ]
+
+
+def _check_map(options: ReadOptions) -> None:
+    """Order, borders and outcomes of LeRobot's frames are fixed; a map may choose vectors alone."""
+    others = set(options.map.to_dict()) - {"observations", "actions"} if options.map else set()
+    if others:
+        raise DatasetError(
+            "a map of a LeRobot folder names too much",
+            allowed="observations, actions",
+            got=sorted(others),
+        )
 
 
 def _action_key(info: dict[str, Any], options: ReadOptions) -> str:

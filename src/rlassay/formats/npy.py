@@ -134,7 +134,7 @@ def _fill(stream: IO[bytes], target: memoryview) -> None:
     """Read until the target is full; a short stream is an error."""
     done = 0
     while done < len(target):
-        count = stream.readinto(target[done : done + 2**24])  # type: ignore[attr-defined]
+        count = stream.readinto(target[done : done + 2**20])  # type: ignore[attr-defined]
         if not count:
             raise EOFError("the data ends early")
         done += count
