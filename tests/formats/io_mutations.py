@@ -33,7 +33,15 @@ def mutate(path: Path, seed: int) -> str:
         [by_content] * len(kinds) if by_content else []
     )  # half the damage keeps the container whole
     chosen = rng.choice(kinds)
-    chosen(file, rng)
+    try:
+        chosen(file, rng)
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+    ):  # lines of JSON, object arrays: no such structure
+        chosen = flip
+        chosen(file, rng)
     return f"{chosen.__name__} {file.name}"
 
 

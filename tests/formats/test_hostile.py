@@ -13,7 +13,7 @@ from io_layouts import FLAGGED, LAYOUTS, d4rl, joined, lerobot, minari, npy, npz
 
 from rlassay.errors import DatasetError
 from rlassay.formats import load
-from rlassay.formats.guards import Budget, available_memory
+from rlassay.formats.guards import WORKING_COPIES, Budget, available_memory
 
 
 def refused(source, match, **options):
@@ -29,10 +29,11 @@ def refused(source, match, **options):
     ("content", "match"),
     [
         (b"", "the file is empty"),
-        (b"time,reward\n0,1\n", "no known format"),
+        (b"time,reward\n0,1\n", "columns .* are not known; got: time, reward"),
+        (b"no table at all", "no known format"),
         (pickle.dumps({"observations": [1]}), "pickle, which can run code"),
         (b"\x93NUMPY\x01\x00v\x00", "name the folder"),
-        (b"PAR1 and then nothing", "name the dataset's folder"),
+        (b"PAR1 and then nothing", "cannot be read as Parquet"),
         (b"PK\x03\x04 broken", "cannot be read as an .npz archive"),
         (b"\x89HDF\r\n\x1a\n broken", "cannot be read"),
     ],
@@ -300,9 +301,9 @@ def test_foreign_members_are_refused(tmp_path):
 def test_memory_is_measured():
     assert 2**20 < available_memory() < 2**50
     budget = Budget("x")
-    budget.take(budget.limit, "all")
+    budget.take(int(budget.limit / WORKING_COPIES) - 1, "all")
     with pytest.raises(DatasetError, match="split the dataset"):
-        budget.take(1, "one more")
+        budget.take(8, "one more")
 
 
 # -- JSON -------------------------------------------------------------------------------------------------------------

@@ -18,7 +18,12 @@ def register(app: typer.Typer) -> None:
 
 @reads_data
 def convert_command(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File, dataset folder or Minari id.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="IN", help="File, dataset folder, Minari id, minari://ID or hf://OWNER/NAME."
+        ),
+    ],
     out: Annotated[
         Path, typer.Argument(metavar="OUT", help="x.hdf5 (D4RL), x.npz, or name-vN (Minari).")
     ],

@@ -11,7 +11,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 PathArgument = Annotated[
-    str, typer.Argument(metavar="PATH", help="File, dataset folder or Minari id.")
+    str,
+    typer.Argument(
+        metavar="PATH", help="File, dataset folder, Minari id, minari://ID or hf://OWNER/NAME."
+    ),
 ]
 
 
@@ -24,6 +27,7 @@ class Reading:
     mask: str | None = None
     max_episode_steps: int | None = None
     observation_keys: list[str] | None = None
+    map: str | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -47,6 +51,7 @@ def reads_data(command: Callable[..., None] | None = None, *, mask: str = "--mas
             found["read_mask"],
             found["max_episode_steps"],
             [key.strip() for key in keys.split(",") if key.strip()] if keys else None,
+            found["map"],
         )
         command(read=read, **given)
 
@@ -99,6 +104,14 @@ def _flags(mask: str) -> dict[str, Any]:
                 "--observation-keys",
                 metavar="A,B",
                 help="Vectors to join as the observation, in order.",
+            ),
+        ],
+        "map": Annotated[
+            str | None,
+            typer.Option(
+                "--map",
+                metavar="ROLE=COLUMN,...",
+                help="Which column is what (observations=x+y, actions=act, episode=id), or a TOML file of it.",
             ),
         ],
     }

@@ -47,6 +47,10 @@ class Origin:
     extras: Mapping[str, np.ndarray] = field(
         default_factory=dict
     )  # further arrays, for `convert` only
+    reference: tuple[float, float] | None = (
+        None  # returns that score 0 and 100, where the source says
+    )
+    pinned: Mapping[str, str] | None = None  # of a hub: its name, the repository and the revision
 
 
 class Episode:
@@ -264,6 +268,11 @@ class Dataset:
         if self.origin.action_low is not None and self.origin.action_high is not None:
             return self.origin.action_low, self.origin.action_high, True
         return self.actions.min(axis=0), self.actions.max(axis=0), False
+
+    @functools.cached_property
+    def action_range(self) -> tuple[np.ndarray, np.ndarray]:
+        """Smallest and largest action seen in each dimension, whatever bounds the source states."""
+        return _frozen(self.actions.min(axis=0)), _frozen(self.actions.max(axis=0))
 
     @functools.cached_property
     def fingerprint(self) -> str:

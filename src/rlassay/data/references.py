@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from rlassay.data.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,25 @@ def reference_for(env_id: str | None) -> Reference | None:
     version = re.search(r"-v(\d+)$", name)
     newer = (version and int(version.group(1)) >= 4) or name.startswith("mujoco-")
     return Reference(low, high, best, _NEW_DYNAMICS if newer else None, horizon)
+
+
+def reference_of(data: Dataset) -> Reference | None:
+    """The reference of a dataset: the returns that its source states, else those of its environment's family."""
+    family = reference_for(data.env_id)
+    if data.origin.reference is None:
+        return family
+    low, high = data.origin.reference
+    horizon = family.horizon if family else None
+    return Reference(
+        low, high, "file", "reference returns are those that the dataset states", horizon
+    )
+
+
+def usable_reference(low: object, high: object) -> tuple[float, float] | None:
+    """Two returns as a file states them, if they are finite and in order."""
+    if not (isinstance(low, int | float) and isinstance(high, int | float)):
+        return None
+    return (float(low), float(high)) if np.isfinite([low, high]).all() and low < high else None
 
 
 def _names_family(name: str, family: str) -> bool:

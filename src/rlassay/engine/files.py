@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +46,7 @@ __all__ = [
 Like = str | os.PathLike | None  # the source whose mode and owner an output keeps
 Read = TypeVar("Read")
 LONGEST_TEXT = 64 * 2**20  # bytes of a list or of settings that a person wrote
-DAMAGE = (ValueError, KeyError, EOFError, RecursionError, zipfile.BadZipFile)
+DAMAGE = (ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile, zlib.error)
 
 
 def write_atomically(path: Path, content: bytes | str, *, like: Like = None) -> None:

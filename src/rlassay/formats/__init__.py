@@ -19,7 +19,9 @@ from rlassay.engine.files import (
     reserve,
 )
 from rlassay.errors import DatasetError
+from rlassay.formats import hub
 from rlassay.formats.guards import refusing
+from rlassay.formats.mapping import column_map
 from rlassay.formats.options import ReadOptions
 
 READ_FORMATS = (
@@ -32,6 +34,10 @@ READ_FORMATS = (
     "d3rlpy-v1",
     "robomimic",
     "lerobot",
+    "imitation",
+    "stable-baselines",
+    "unity",
+    "table",
 )
 WRITE_FORMATS = ("d4rl", "npz", "minari", "minari-arrow", "minari-parquet")
 _SUFFIXES = {".hdf5": "d4rl", ".h5": "d4rl", ".npz": "npz"}
@@ -46,18 +52,22 @@ def load(
     max_episode_steps: int | None = None,
     observation_keys: Sequence[str] | None = None,
     extras: bool = False,
+    map: Any = None,
 ) -> Dataset:
-    """A Dataset from a path, a Minari id, a mapping of columns or a `MinariDataset`.
+    """A Dataset from a path, a Minari id, a name on a hub, a mapping of columns or a `MinariDataset`.
 
     `format` forces a reader where two layouts look alike. `env_id` names the environment, `mask` chooses a filter key
     of a robomimic file, `max_episode_steps` cuts episodes of sources without timeouts, `observation_keys` chooses and
-    orders the vectors of a dict of observations, and `extras` also reads arrays beside the schema. A bad source raises
-    `DatasetError`.
+    orders the vectors of a dict of observations, and `extras` also reads arrays beside the schema. `map` says which
+    column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. A bad
+    source raises `DatasetError`.
     """
     keys = tuple(observation_keys) if observation_keys else None
-    options = ReadOptions(env_id, mask, max_episode_steps, keys, extras)
+    options = ReadOptions(env_id, mask, max_episode_steps, keys, extras, column_map(map))
     if isinstance(source, Dataset):
         return _with_environment(source, env_id)
+    if isinstance(source, str) and hub.is_hub(source):
+        return _load_fetched(hub.fetch(source), format, options)
     if isinstance(source, str | os.PathLike):
         path = _existing(source)
         name = path if isinstance(source, os.PathLike) or path.exists() else source
@@ -65,6 +75,13 @@ def load(
             return _reader_for(path, format, options)(path, options)
     with refusing("the object", "a dataset"):
         return _load_object(source, options)
+
+
+def _load_fetched(fetched: hub.Fetched, format: str | None, options: ReadOptions) -> Dataset:
+    with refusing(fetched.source, "a dataset"):
+        data = _reader_for(fetched.path, format, options)(fetched.path, options)
+    origin = replace(data.origin, source=fetched.source, pinned=fetched.pinned)
+    return Dataset(data._columns, data.episode_starts, origin)
 
 
 def save(
@@ -120,9 +137,10 @@ def _refuse_occupied(path: Path, overwrite: bool) -> None:
 
 
 def _existing(source: str | os.PathLike) -> Path:
-    path = Path(source).expanduser()
-    if path.exists():
-        return path
+    with refusing(source, "a path"):
+        path = _expanded(source)
+        if path.exists():
+            return path
     from rlassay.formats.minari_format import local_dataset
 
     found = local_dataset(str(source))
@@ -135,6 +153,16 @@ def _existing(source: str | os.PathLike) -> Path:
     return found
 
 
+def _expanded(source: str | os.PathLike) -> Path:
+    try:
+        return Path(source).expanduser()
+    except RuntimeError:  # a home of nobody, as in ~nosuchuser/x
+        raise DatasetError(
+            f"{source} begins with the home of an unknown user",
+            remedy="check the name behind ~, or write the path in full",
+        ) from None
+
+
 def _reader_for(
     path: Path, format: str | None, options: ReadOptions
 ) -> Callable[[Path, ReadOptions], Dataset]:
@@ -142,12 +170,20 @@ def _reader_for(
 
     if format is not None and format not in READ_FORMATS:
         raise DatasetError("unknown format", allowed=READ_FORMATS, got=format)
+    if options.map is not None:
+        return _reader("lerobot" if format == "lerobot" or _is_lerobot(path) else "mapped")
     name = format or detect.format_of(path)
     if options.mask is not None and name != "robomimic":
         raise DatasetError(
             f"{path} is of the format {name}, which has no masks", remedy="leave out the mask"
         )
     return _reader(name)
+
+
+def _is_lerobot(path: Path) -> bool:
+    from rlassay.formats import lerobot
+
+    return path.is_dir() and lerobot.recognises(path)
 
 
 def _reader(name: str) -> Callable[[Path, ReadOptions], Dataset]:
@@ -164,6 +200,16 @@ def _reader(name: str) -> Callable[[Path, ReadOptions], Dataset]:
         from rlassay.formats import robomimic as module
     elif name == "d4rl":
         from rlassay.formats import d4rl as module
+    elif name == "imitation":
+        from rlassay.formats import imitation as module
+    elif name == "stable-baselines":
+        from rlassay.formats import stable_baselines as module
+    elif name == "unity":
+        from rlassay.formats import unity as module
+    elif name in ("mapped", "table"):
+        from rlassay.formats import mapped
+
+        return mapped.read if name == "mapped" else mapped.read_table
     else:
         from rlassay.formats import d3rlpy_format
 

@@ -20,6 +20,11 @@ NO_REWARDS = Note(
     "the source holds no rewards",
     "add rewards when recording, or use the scores that need none",
 )
+ENDS_UNKNOWN = Note(
+    "ends_unknown",
+    "the source does not say why its episodes end; they end with neither flag",
+    "record terminals and timeouts for value scores",
+)
 DONES_AS_TERMINALS = Note(
     "dones_as_terminals",
     "the source has one `done` flag for every end; it is read as terminal",
@@ -38,6 +43,7 @@ def assemble(
     notes: Sequence[Note] = (),
     metadata: Mapping[str, Any] | None = None,
     extras: Mapping[str, np.ndarray] | None = None,
+    reference: tuple[float, float] | None = None,
 ) -> Dataset:
     """Settle ends and origin, then build the Dataset.
 
@@ -45,7 +51,7 @@ def assemble(
     flag for every kind of end.
     """
     columns = dict(columns)
-    env_id = options.env_id or env_id
+    env_id = _writable(options.env_id or env_id)
     all_notes = [*notes, *_settle_ends(columns, options, env_id)]
     if columns.get("rewards") is None:
         columns["rewards"] = None
@@ -63,8 +69,14 @@ def assemble(
         notes=tuple(all_notes),
         metadata=kept,
         extras=extras or {},
+        reference=reference,
     )
     return Dataset.from_columns(**columns, origin=origin)
+
+
+def _writable(name: str | None) -> str | None:
+    """A name that every format can hold: no NUL, no half of a character."""
+    return name and name.replace("\0", "?").encode("utf-8", "replace").decode()
 
 
 def left_out(names: Iterable[str], options: ReadOptions) -> list[Note]:

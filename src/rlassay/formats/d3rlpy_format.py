@@ -1,5 +1,8 @@
 """d3rlpy: the dump of a version 2 replay buffer, and the MDPDataset of version 1.
 
+Version 1 marks the end of an episode with `episode_terminals` alone: a terminated one carries `terminals` on its last
+two rows, and splitting there would make an episode of its last row.
+
 Neither stores the observation behind an episode's last action, so the successor of that row is unknown. A version 2
 episode that is not `terminated` was cut: its last row is a timeout.
 """
@@ -36,7 +39,7 @@ def recognises_v1(root: h5py.Group) -> bool:
 
 
 def read_v1(path: Path, options: ReadOptions) -> Dataset:
-    """Flat columns; an episode's end that is no terminal is a timeout."""
+    """Flat columns, split by `episode_terminals`; an end that is no terminal is a timeout."""
     with hdf5.opened(path, "a d3rlpy MDPDataset") as file:
         budget = Budget(path)
         names = ("observations", "actions", "rewards", "terminals", "episode_terminals")
@@ -51,12 +54,32 @@ def read_v1(path: Path, options: ReadOptions) -> Dataset:
         raise DatasetError(f"{path} lacks columns of an MDPDataset", allowed=names, got=[n for n in names if columns[n] is not None])  # fmt: skip
     rows = checks.row_count(columns["observations"])
     ends = columns.pop("episode_terminals")
+    notes = []
     if ends is not None:
         terminals = checks.flags("terminals", columns["terminals"], rows)
-        columns["timeouts"] = checks.flags("episode_terminals", ends, rows) & ~terminals
+        ends = checks.flags("episode_terminals", ends, rows)
+        columns["terminals"], columns["timeouts"] = terminals & ends, ends & ~terminals
+        notes = _terminals_inside(terminals & ~ends)
     if discrete in ("True", "1"):
         columns["actions"] = _as_integers(columns["actions"])
-    return assemble(columns, options, source=path, format_name=FORMAT_V1, metadata=metadata)
+    return assemble(
+        columns, options, source=path, format_name=FORMAT_V1, metadata=metadata, notes=notes
+    )
+
+
+def _terminals_inside(inside: np.ndarray) -> list[Note]:
+    """d3rlpy 1 flags the row before a terminated episode's last one too."""
+    rows = np.flatnonzero(inside)
+    if len(rows) == 0:
+        return []
+    return [
+        Note(
+            "terminals_inside",
+            f"{len(rows):,} rows are flagged terminal before their episode's last row; `episode_terminals` decides",
+            "nothing to do for files of d3rlpy 1, which flags the last two rows of a terminated episode",
+            tuple(int(row) for row in rows[:20]),
+        )
+    ]
 
 
 def _as_integers(actions: np.ndarray | None) -> np.ndarray:

@@ -147,9 +147,31 @@ def write(data: Dataset, path: Path) -> list[Note]:
     with h5py.File(path, "w") as file:
         for name, column in _stored_columns(data).items():
             file.create_dataset(name, data=column, compression="gzip")
-        for name, array in data.origin.extras.items():
+        notes = _write_own_record(data, file.create_group(OWN_GROUP))
+        return [*notes, *_write_extras(data, file), *_unusual(data)]
+
+
+def _write_extras(data: Dataset, file: h5py.File) -> list[Note]:
+    """Arrays beside the columns, where their names are free paths; the others are named in a note."""
+    lost = []
+    for name, array in data.origin.extras.items():
+        parts = name.split("/")
+        taken = parts[0] in (
+            *REQUIRED,
+            *OPTIONAL,
+            OWN_GROUP,
+            "virtual",
+            "metadata" if len(parts) == 1 else "",
+        )
+        if taken or "\0" in name or any(part in ("", ".", "..") for part in parts) or name in file:
+            lost.append(name)
+            continue
+        try:
             file.create_dataset(name, data=array)
-        return [*_write_own_record(data, file.create_group(OWN_GROUP)), *_unusual(data)]
+        except (ValueError, TypeError, UnicodeError, RuntimeError):
+            lost.append(name)  # a part of its path is an array already
+    shown = ", ".join(repr(name) for name in lost[:20])
+    return [Note("extras", f"D4RL has no place for the arrays {shown}")] if lost else []
 
 
 def _stored_columns(data: Dataset) -> dict[str, np.ndarray]:

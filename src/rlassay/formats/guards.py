@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
-import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rlassay.data.memory import available_memory
 from rlassay.errors import DatasetError, RlassayError
 
 JSON_DEPTH = 32  # nested lists and objects that are kept
 JSON_LIMIT = 64 * 2**20  # bytes of one JSON file
 MEMORY_SHARE = 0.8  # of what the machine has free, for the arrays of one dataset
+WORKING_COPIES = 4.2  # that `inspect` holds at its height, of the stored columns (measured)
 
 
 @contextmanager
@@ -25,16 +27,34 @@ def refusing(path: object, format_name: str) -> Iterator[None]:
         yield
     except RlassayError:
         raise
-    except MemoryError:
-        raise DatasetError(
-            f"{path} does not fit into memory",
-            remedy="free memory, split the file, or read it on a larger machine",
-        ) from None
     except Exception as error:
+        if (known := _not_the_files_fault(path, error)) is not None:
+            raise known from None
         raise DatasetError(
             f"{path} cannot be read as {format_name} ({_first_line(error)})",
             remedy="the file is damaged, incomplete or of another format; fetch or write it again",
         ) from error
+
+
+def _not_the_files_fault(path: object, error: Exception) -> DatasetError | None:
+    """Memory, rights and names: nothing is damaged."""
+    number = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, MemoryError) or number == errno.ENOMEM or _says(error, "allocate memory"):
+        return DatasetError(
+            f"{path} does not fit into memory",
+            remedy="free memory, split the file, or read it on a larger machine",
+        )
+    if number in (errno.EACCES, errno.EPERM):
+        return DatasetError(
+            f"{path} may not be read: permission denied", remedy="ask for the right to read it"
+        )
+    if number == errno.ENAMETOOLONG:
+        return DatasetError(f"the name {str(path)[:40]}... is too long", remedy="check the path")
+    return None
+
+
+def _says(error: Exception, words: str) -> bool:
+    return isinstance(error, OSError) and words in str(error).lower()
 
 
 def _first_line(error: BaseException) -> str:
@@ -48,6 +68,8 @@ def plain_file(path: Path) -> Path:
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError) as error:
+        if (known := _not_the_files_fault(path, error)) is not None:
+            raise known from None
         raise DatasetError(
             f"{path} cannot be opened ({_first_line(error)})", remedy="check the path"
         ) from None
@@ -99,7 +121,7 @@ def parsed_object(text: Any) -> dict[str, Any]:
 
 
 class Budget:
-    """The memory that one dataset may take; every array is counted before it is read."""
+    """The memory that one dataset may take; every array is counted before it is read, with its working copies."""
 
     def __init__(self, source: object):
         self.source = source
@@ -108,49 +130,10 @@ class Budget:
 
     def take(self, size: int, what: str) -> None:
         """Count an array of `size` bytes; refuse it when the sum is beyond the limit."""
-        self.taken += int(size)
+        self.taken += int(WORKING_COPIES * size)
         if self.taken > self.limit:
             raise DatasetError(
                 f"{self.source}: {what} would need {self.taken:,} bytes of memory",
                 allowed=f"{self.limit:,}",
                 remedy="split the dataset or read it on a larger machine",
             )
-
-
-def available_memory() -> int:
-    """Bytes this process may still take: the machine's, the container's and the shell's limit, whichever is least."""
-    limits = [_from_meminfo(), _from_cgroup(), _from_rlimit()]
-    known = [limit for limit in limits if limit is not None]
-    return max(0, min(known)) if known else 2**40
-
-
-def _from_meminfo() -> int | None:
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError):
-        return None
-
-
-def _from_cgroup() -> int | None:
-    folder = Path("/sys/fs/cgroup")
-    try:
-        ceiling = int((folder / "memory.max").read_text())
-        return ceiling - int((folder / "memory.current").read_text())
-    except (OSError, ValueError):  # no control group, or its limit reads "max"
-        return None
-
-
-def _from_rlimit() -> int | None:
-    try:
-        import resource
-
-        ceiling = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if ceiling == resource.RLIM_INFINITY:
-            return None
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-        return ceiling - used
-    except (ImportError, OSError, ValueError):
-        return None

@@ -17,6 +17,7 @@ import numpy as np
 from h5py import h5o  # type: ignore[attr-defined]
 
 from rlassay.errors import DatasetError
+from rlassay.formats import chunks
 from rlassay.formats.guards import Budget, json_value, plain_file, refusing
 from rlassay.formats.heaps import check_heaps
 
@@ -74,7 +75,7 @@ def read(group: h5py.Group, name: str, budget: Budget) -> np.ndarray | None:
     if not isinstance(dataset, h5py.Dataset):
         raise DatasetError(f"{name} is a group", allowed="a dataset of numbers")
     check_dataset(dataset, budget)
-    return dataset[()]
+    return dataset[()] if dataset.is_virtual else chunks.read(dataset)
 
 
 def check_dataset(dataset: h5py.Dataset, budget: Budget, depth: int = 0) -> None:
@@ -101,6 +102,7 @@ def _check_virtual(dataset: h5py.Dataset, budget: Budget, depth: int) -> None:
         if not isinstance(target, h5py.Dataset):
             raise _outside(dataset, "", "a virtual dataset with sources outside the file")
         check_dataset(target, budget, depth + 1)
+        chunks.verify(target)
 
 
 def _check_written(dataset: h5py.Dataset) -> None:
@@ -120,6 +122,7 @@ def _check_written(dataset: h5py.Dataset) -> None:
             f"{dataset.name} has {count:,} chunks of {chunk:,} bytes and stores {stored:,}",
             remedy="the file is damaged or incomplete; fetch or write it again",
         )
+    chunks.check_chunks(dataset)
 
 
 Leaf = tuple[
@@ -173,6 +176,7 @@ def text(group: h5py.Group, name: str) -> str | None:
     if dataset.external or dataset.is_virtual or dataset.dtype.itemsize > ATTRIBUTE_LIMIT:
         return None
     _check_text(dataset, dataset.dtype)
+    chunks.check_plain(dataset)
     value = json_value(np.asarray(dataset[()]).ravel()[0])
     return None if value is None else str(value)
 
@@ -190,6 +194,7 @@ def strings(group: h5py.Group, name: str) -> list[str]:
     if dataset.external or dataset.is_virtual or (dataset.size or 0) > max(stored, 100_000):
         raise DatasetError(f"{group.name}/{name} is not a plain list of names", got=dataset.shape)
     _check_text(dataset, dataset.dtype)
+    chunks.check_plain(dataset)
     values = np.asarray(dataset[()]).ravel().tolist()
     return [v.decode("utf-8", "replace") if isinstance(v, bytes) else str(v) for v in values]
 
@@ -205,10 +210,12 @@ def audit(group: h5py.Group, budget: Budget, seen: set[int] | None = None) -> No
             audit(item, budget, seen)
         elif isinstance(item, h5py.Dataset) and item.dtype.kind in "fiub":
             check_dataset(item, budget)
+            chunks.verify(item)
         elif isinstance(item, h5py.Dataset) and (item.external or item.is_virtual):
             raise _outside(group, name, "external storage")
         elif isinstance(item, h5py.Dataset):
             _check_text(item, item.dtype)
+            chunks.check_plain(item)
 
 
 def _check_text(item: h5py.Group | h5py.Dataset, dtype: np.dtype) -> None:

@@ -7,6 +7,7 @@ episode's last action is not stored. Videos are not opened.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ import numpy as np
 from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset, Note
 from rlassay.errors import DatasetError
-from rlassay.formats.assemble import assemble, chosen_keys, join_vectors, left_out
+from rlassay.formats.assemble import ENDS_UNKNOWN, assemble, chosen_keys, join_vectors, left_out
 from rlassay.formats.guards import Budget, read_json
 from rlassay.formats.options import ReadOptions
+from rlassay.formats.rows import split_at_gaps
 from rlassay.formats.tables import numbers, read_parquet
 
 FORMAT = "lerobot"
 INDEX = ("index", "episode_index", "frame_index")
 OUTCOMES = {"next.reward": "rewards", "next.done": "dones", "next.truncated": "timeouts"}
+PLAIN_STATES = ("state", "states")
+ACTIONS = ("action", "actions")
 CAMERAS = ("video", "image")
 KEPT = ("codebase_version", "robot_type", "fps", "total_episodes", "total_frames", "total_tasks")
 
@@ -41,23 +45,27 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
             allowed="v2.0, v2.1, v3.0",
             remedy="convert it with the scripts of the lerobot package",
         )
+    _check_map(options)
     vectors, notes = _observation_keys(info, options)
-    columns = _frames(folder, [*vectors, "action", *INDEX, *OUTCOMES], info)
-    observations, joined = join_vectors({key: columns.pop(key) for key in vectors}, options)
-    others = set(info["features"]) - {*vectors, "action", *INDEX, *OUTCOMES}
+    action = _action_key(info, options)
+    columns = _frames(folder, [*vectors, action, *INDEX, *OUTCOMES], info)
+    order = replace(options, observation_keys=tuple(vectors)) if options.map else options
+    observations, joined = join_vectors({key: columns[key] for key in vectors}, order)
+    others = set(info["features"]) - {*vectors, action, *INDEX, *OUTCOMES}
     settled, end_notes = _ends(columns, len(observations))
+    starts, holes = _episode_starts(columns)
     return assemble(
         {
             "observations": observations,
-            "actions": columns["action"],
+            "actions": columns[action],
             "rewards": columns.get("next.reward"),
-            "episode_starts": _episode_starts(columns),
+            "episode_starts": starts,
             **settled,
         },
         options,
         source=folder,
         format_name=FORMAT,
-        notes=[*notes, *joined, *end_notes, *left_out(others, options)],
+        notes=[*notes, *joined, *end_notes, *holes, *left_out(others, options)],
         metadata={key: info[key] for key in KEPT if key in info},
     )
 
@@ -66,27 +74,45 @@ def _observation_keys(info: dict[str, Any], options: ReadOptions) -> tuple[list[
     features = info.get("features")
     if not isinstance(features, dict) or not all(isinstance(f, dict) for f in features.values()):
         raise DatasetError("meta/info.json describes no features")
-    seen = {
-        key: f
-        for key, f in features.items()
-        if key == "observation" or key.startswith("observation.")
-    }
-    cameras = sorted(key for key, feature in seen.items() if feature.get("dtype") in CAMERAS)
+    cameras = sorted(key for key, feature in features.items() if feature.get("dtype") in CAMERAS)
+    seen = [key for key in features if key == "observation" or key.startswith("observation.")]
     vectors = {key: None for key in seen if key not in cameras}
+    if not vectors:  # datasets prepared for openpi name them so
+        vectors = {key: None for key in PLAIN_STATES if key in features and key not in cameras}
     if not vectors:
         raise DatasetError(
             "the dataset has no observation vectors",
             allowed="observation.state or another vector of numbers",
-            got=sorted(seen) or "no observations",
+            got=sorted(features) or "no features",
             remedy="images are not scored; add an encoded vector as a feature first",
         )
-    keys = chosen_keys(vectors, options, "observations")
+    if options.map is not None:
+        keys = options.map.resolve(features, "the dataset")["observations"]
+    else:
+        keys = chosen_keys(vectors, options, "observations")
     if not cameras:
         return keys, []
     message = f"the cameras {', '.join(cameras)} are not read; the observation is {', '.join(keys)}"
     return keys, [
         Note("cameras_left_out", message, "encode the images as vectors if the task needs them")
     ]
+
+
+def _check_map(options: ReadOptions) -> None:
+    """Order, borders and outcomes of LeRobot's frames are fixed; a map may choose vectors alone."""
+    others = set(options.map.to_dict()) - {"observations", "actions"} if options.map else set()
+    if others:
+        raise DatasetError(
+            "a map of a LeRobot folder names too much",
+            allowed="observations, actions",
+            got=sorted(others),
+        )
+
+
+def _action_key(info: dict[str, Any], options: ReadOptions) -> str:
+    if options.map is not None:
+        return options.map.resolve(info["features"], "the dataset")["actions"][0]
+    return next((key for key in ACTIONS if key in info["features"]), ACTIONS[0])
 
 
 def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, np.ndarray]:
@@ -134,7 +160,8 @@ def _in_order(
     return {name: column[order] for name, column in columns.items()}
 
 
-def _episode_starts(columns: dict[str, np.ndarray]) -> np.ndarray:
+def _episode_starts(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, list[Note]]:
+    """First rows of the episodes; one whose frames have holes is split there, and a note names the rows."""
     episode, frame = columns["episode_index"], columns["frame_index"]
     starts = np.flatnonzero(np.append(True, np.diff(episode) != 0))
     if len(np.unique(episode[starts])) != len(starts) or frame[starts].any():
@@ -142,7 +169,7 @@ def _episode_starts(columns: dict[str, np.ndarray]) -> np.ndarray:
             "the frames of an episode are scattered or lack their beginning",
             remedy="`frame_index` must count from 0 in each episode",
         )
-    return starts
+    return split_at_gaps(frame, starts)
 
 
 def _ends(columns: dict[str, np.ndarray], rows: int) -> tuple[dict[str, Any], list[Note]]:
@@ -150,9 +177,7 @@ def _ends(columns: dict[str, np.ndarray], rows: int) -> tuple[dict[str, Any], li
     done = columns.get("next.done")
     cut = columns.get("next.truncated")
     if done is None and cut is None:
-        message = "the dataset has no `next.done`; every episode ends without a known reason"
-        note = Note("ends_unknown", message, "record next.done and next.truncated for value scores")
-        return {"terminals": np.zeros(rows, bool)}, [note]
+        return {"terminals": np.zeros(rows, bool)}, [ENDS_UNKNOWN]
     if cut is None:
         return {"dones": done}, []
     cut = checks.flags("next.truncated", cut, rows)

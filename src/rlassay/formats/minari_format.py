@@ -16,6 +16,7 @@ import numpy as np
 
 from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset, Note
+from rlassay.data.references import usable_reference
 from rlassay.errors import DatasetError
 from rlassay.formats import hdf5
 from rlassay.formats.assemble import assemble, join_vectors, left_out, refuse_image
@@ -77,6 +78,7 @@ def _read(
 ) -> Dataset:
     metadata = read_json(folder / "metadata.json")
     _check_metadata(metadata, folder)
+    filtered = episodes is not None
     if episodes is None:
         episodes = list(range(metadata["total_episodes"]))
     _check_files(folder, metadata["data_format"], episodes)
@@ -93,9 +95,34 @@ def _read(
         format_name=FORMAT,
         env_id=_environment(metadata),
         bounds=None if inferred else _bounds(storage.action_space),
-        notes=notes,
+        reference=usable_reference(metadata.get("ref_min_score"), metadata.get("ref_max_score")),
+        notes=[*notes, *_counts_differ(columns, folder, metadata, filtered)],
         metadata={**own_record(metadata, "metadata", dict), **kept},
     )
+
+
+def _counts_differ(
+    columns: dict[str, Any], folder: Path, metadata: dict[str, Any], filtered: bool
+) -> list[Note]:
+    """What the metadata promises and the data does not hold, or the other way round."""
+    notes, promised = [], metadata.get("total_steps")
+    rows = len(columns["rewards"])
+    if not filtered and isinstance(promised, int) and promised != rows:
+        message = f"the metadata promises {promised:,} steps and the episodes hold {rows:,}"
+        notes.append(Note("steps_differ", message, "fetch the dataset again, or mend total_steps"))
+    stored = _stored_episodes(folder, metadata["data_format"])
+    if stored > metadata["total_episodes"]:
+        message = f"the files hold {stored:,} episodes and the metadata counts {metadata['total_episodes']:,}; the rest is not read"
+        remedy = "fetch the dataset again, or mend total_episodes in metadata.json"
+        notes.append(Note("episodes_differ", message, remedy, (rows,)))
+    return notes
+
+
+def _stored_episodes(folder: Path, form: str) -> int:
+    if form != "hdf5":
+        return sum(item.name.isdecimal() and item.is_dir() for item in folder.iterdir())
+    with hdf5.opened(folder / "main_data.hdf5", "Minari HDF5") as file:
+        return sum(re.fullmatch(r"episode_\d+", name) is not None for name in hdf5.names(file))
 
 
 def _check_metadata(metadata: dict[str, Any], folder: Path) -> None:

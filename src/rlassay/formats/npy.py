@@ -28,6 +28,8 @@ _READ_HEADER = {
 class Archive:
     """An `.npz` file: names of its arrays, each read when asked for."""
 
+    kind = "npz"
+
     def __init__(self, path: Path, budget: Budget):
         self.path, self.budget = path, budget
         with refusing(path, "an .npz archive"):
@@ -40,7 +42,8 @@ class Archive:
             raise DatasetError(
                 f"{path} is not an archive of arrays",
                 allowed=f"at most {MEMBER_LIMIT} members, all .npy, each once",
-                got=f"{len(infos)} members",
+                got=", ".join(i.filename for i in infos[:5]) + f" ({len(infos)} members)",
+                remedy="where it packs a dataset, unpack it first and name what is inside",
             )
 
     def names(self) -> list[str]:
@@ -72,6 +75,8 @@ class Archive:
 
 class Folder:
     """A folder of `.npy` files, with the same face as an archive."""
+
+    kind = "npy"
 
     def __init__(self, path: Path, budget: Budget):
         self.path, self.budget = path, budget
@@ -129,7 +134,7 @@ def _fill(stream: IO[bytes], target: memoryview) -> None:
     """Read until the target is full; a short stream is an error."""
     done = 0
     while done < len(target):
-        count = stream.readinto(target[done : done + 2**24])  # type: ignore[attr-defined]
+        count = stream.readinto(target[done : done + 2**20])  # type: ignore[attr-defined]
         if not count:
             raise EOFError("the data ends early")
         done += count

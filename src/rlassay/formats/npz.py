@@ -10,7 +10,7 @@ import numpy as np
 
 from rlassay.data.dataset import COLUMNS, Dataset, Note
 from rlassay.errors import DatasetError
-from rlassay.formats.assemble import assemble
+from rlassay.formats.assemble import assemble, left_out
 from rlassay.formats.guards import Budget, parsed_object
 from rlassay.formats.npy import Archive, Folder, write_archive
 from rlassay.formats.options import ReadOptions
@@ -43,6 +43,12 @@ def match_columns(names: list[str], source: object) -> dict[str, str]:
     return found
 
 
+def holds_columns(names: set[str]) -> bool:
+    """Whether the names are those of a plain archive, complete or not."""
+    known = {column for column, aliases in ALIASES.items() if set(aliases) & names}
+    return {"observations", "actions"} <= known and bool(known & {"terminals", "dones"})
+
+
 def _require(found: dict[str, str], names: list[str], source: object) -> None:
     ends = "terminals" in found or "dones" in found
     if not {"observations", "actions"} <= set(found) or not ends:
@@ -67,7 +73,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         columns = {column: container.read(name) for column, name in found.items()}
         own = {name: container.read(name) for name in ORIGIN}
         rest = set(container.names()) - set(found.values()) - set(ORIGIN)
-        extras = {name: container.read(name) for name in sorted(rest)} if options.extras else {}
+        extras, lost = numeric_extras(container, sorted(rest)) if options.extras else ({}, [])
     return assemble(
         columns,
         options,
@@ -76,8 +82,28 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         env_id=_text(own["env_id"]),
         bounds=(own["action_low"], own["action_high"]),
         metadata=parsed_object(_text(own["metadata"])),
-        extras={name: array for name, array in extras.items() if array is not None},
+        notes=left_out(lost, options),
+        extras=extras,
     )
+
+
+def numeric_extras(
+    container: Archive | Folder, names: list[str]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The arrays of numbers beside the columns, and the names of those that are none."""
+    found, lost = {}, []
+    for name in names:
+        try:
+            array = container.read(name)
+        except DatasetError as error:
+            if "has the type" not in error.what:
+                raise
+            array = None
+        if array is None or array.dtype.kind not in "fiub":
+            lost.append(name)
+        else:
+            found[name] = array
+    return found, lost
 
 
 def _text(array: np.ndarray | None) -> str | None:

@@ -13,9 +13,10 @@ import numpy as np
 from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
-from rlassay.formats.assemble import assemble
+from rlassay.formats.assemble import assemble, left_out
 from rlassay.formats.guards import Budget
 from rlassay.formats.npy import Archive
+from rlassay.formats.npz import numeric_extras
 from rlassay.formats.options import ReadOptions
 
 FORMAT = "ogbench"
@@ -27,8 +28,8 @@ def read(path: Path, options: ReadOptions) -> Dataset:
     """Every transition; the state rows at the trajectories' ends become next observations."""
     with Archive(path, Budget(path)) as archive:
         columns = {name: archive.read(name) for name in REQUIRED}
-        names = REQUIRED if not options.extras else archive.names()
-        rest = {name: archive.read(name) for name in names if name not in REQUIRED}
+        names = [name for name in archive.names() if name not in REQUIRED] if options.extras else []
+        rest, lost = numeric_extras(archive, names)
     if any(column is None for column in columns.values()):
         raise DatasetError(
             f"{path} lacks columns of OGBench's layout", allowed=REQUIRED, got=archive.names()
@@ -38,7 +39,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
     kept = _transition_rows(last, path)
     if len(checks.as_array("actions", columns["actions"])) != len(observations):
         raise checks.ShapeError(f"{path}: actions and observations differ in length")
-    extras = {name: a[kept] for name, a in rest.items() if a is not None and len(a) == len(last)}
+    extras = {name: a[kept] for name, a in rest.items() if a.ndim and len(a) == len(last)}
     return assemble(
         {
             "observations": observations[kept],
@@ -51,6 +52,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         source=path,
         format_name=FORMAT,
         extras=extras,
+        notes=left_out(lost, options),
     )
 
 

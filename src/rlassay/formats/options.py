@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rlassay.formats.mapping import ColumnMap
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -20,3 +22,4 @@ class ReadOptions:
         None  # of a dict of observations, the vectors to join
     )
     extras: bool = False  # also read arrays beside the schema, for `convert`
+    map: ColumnMap | None = None  # which column is what, where the names do not tell

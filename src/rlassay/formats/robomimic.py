@@ -112,6 +112,13 @@ def _demo(data: h5py.Group, name: str, options: ReadOptions, budget: Budget) -> 
             remedy="extract observations with robomimic's dataset_states_to_obs.py first",
         )
     rows = len(np.atleast_1d(demo["actions"]))
+    if demo["next_obs"] is not None and set(demo["next_obs"]) != set(demo["obs"]):
+        raise DatasetError(
+            f"next_obs of {name} holds other keys than obs",
+            allowed=sorted(demo["obs"]),
+            got=sorted(demo["next_obs"]),
+            remedy="name the keys that both hold with --observation-keys",
+        )
     parts = [
         demo["rewards"],
         demo["dones"],

@@ -15,19 +15,90 @@ from rlassay.formats.guards import Budget, plain_file, refusing
 WIDEST_ROW = 1_000_000  # numbers in one row of one column
 
 
+class ParquetColumns:
+    """The columns of one or several Parquet files with the same schema; members of structs are `outer.inner`."""
+
+    kind = "parquet"
+
+    def __init__(self, files: list[Path], budget: Budget):
+        self._files, self._budget = files, budget
+        found = []
+        for path in files:
+            with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path)) as file:
+                found.append(_plain_names(file.schema_arrow))
+        if any(names != found[0] for names in found):
+            raise DatasetError(f"the files of {files[0].parent} differ in their columns")
+        self._names = found[0]
+
+    def __enter__(self) -> ParquetColumns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def names(self) -> list[str]:
+        return list(self._names)
+
+    def read(self, name: str) -> np.ndarray | None:
+        if name not in self._names:
+            return None
+        outer, _, inner = ("", "", "") if self._names[name] == name else name.partition(".")
+        tables = [read_parquet(file, [outer or name], self._budget) for file in self._files]
+        if inner:
+            tables = [
+                pa.table({name: table.column(outer).combine_chunks().field(inner)})
+                for table in tables
+            ]
+        return table_column(tables, name)
+
+
+def _plain_names(schema: pa.Schema) -> dict[str, str]:
+    """Name -> the column it lies in."""
+    found = {}
+    for field in schema:
+        if pa.types.is_struct(field.type):
+            found |= {f"{field.name}.{part.name}": field.name for part in field.type}
+        else:
+            found[field.name] = field.name
+    return found
+
+
+def table_column(tables: list[pa.Table], name: str) -> np.ndarray:
+    """A column of numbers, or of text, over several tables."""
+    kind = tables[0].schema.field(name).type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        parts = [table.column(name).to_pylist() for table in tables]
+        return np.array([str(value) for part in parts for value in part])
+    parts = [numbers(table, name) for table in tables]
+    if len({part.shape[1:] for part in parts}) > 1:
+        raise DatasetError(f"the column {name} differs in width between the files")
+    return np.concatenate(parts)
+
+
 def read_parquet(path: Path, columns: list[str], budget: Budget) -> pa.Table:
     """The named columns of a Parquet file, those that it has."""
     with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
         present = [name for name in columns if name in file.schema_arrow.names]
         claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
-        budget.take(max(claimed * file.metadata.num_rows, _uncompressed(file.metadata)), str(path))
+        stored = _uncompressed(file.metadata, set(present))
+        budget.take(max(claimed * file.metadata.num_rows, stored), str(path))
         table = file.read(columns=present, use_threads=False)
         table.validate(full=True)
         return table
 
 
-def _uncompressed(metadata: pq.FileMetaData) -> int:
-    return sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+def _uncompressed(metadata: pq.FileMetaData, names: set[str] | None = None) -> int:
+    """Bytes of the named columns, or of all, as the file states them."""
+    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
+    if names is None:
+        return sum(group.total_byte_size for group in groups)
+    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
+    return sum(c.total_uncompressed_size for c in columns if _outer(c.path_in_schema, names))
+
+
+def _outer(path: str, names: set[str]) -> bool:
+    """The parts of a nested column lie below its name; names may hold dots themselves."""
+    return any(path == name or path.startswith(f"{name}.") for name in names)
 
 
 def _row_bytes(field: pa.Field) -> int:

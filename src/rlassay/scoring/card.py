@@ -64,6 +64,7 @@ def describe(data: Dataset) -> dict[str, Any]:
         "observation_dim": data.observation_dim,
         "action_dim": data.action_dim,
         "env_id": data.env_id,
+        **({"origin": dict(data.origin.pinned)} if data.origin.pinned else {}),
     }
 
 

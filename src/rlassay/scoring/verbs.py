@@ -11,7 +11,7 @@ import numpy as np
 
 from rlassay import runtime
 from rlassay.data.dataset import Dataset
-from rlassay.data.references import Reference, reference_for
+from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load
 from rlassay.results.card import Comparison, Scorecard
@@ -228,7 +228,7 @@ def _assessment(
 
 def _reference(data: Dataset, given: tuple[float, float] | None) -> Reference | None:
     if given is None:
-        return reference_for(data.env_id)
+        return reference_of(data)
     low, high = (float(value) for value in given)
     if not low < high:
         raise SettingsError(
