@@ -34,6 +34,7 @@ _PUBLIC = {
     "save": ("rlassay.formats", "save"),
     "Dataset": ("rlassay.data.dataset", "Dataset"),
     "inspect_dataset": ("rlassay.inspection", "inspect_source"),
+    "repair_dataset": ("rlassay.repair", "repair"),
     "score": ("rlassay.assay", "score"),
     "compare": ("rlassay.assay", "compare"),
     "assess": ("rlassay.assay", "assess"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rlassay.errors import SettingsError
-from rlassay.words import nearest
+from rlassay.words import suggest
 
 Fact = float | str | None  # None: the name is known, and its value is withheld
 
@@ -69,7 +69,7 @@ def broken(conditions: Sequence[Condition], facts: Mapping[str, Fact]) -> list[s
     for condition in conditions:
         if condition.name not in facts:
             raise SettingsError(
-                f"unknown name in --fail-if{nearest(condition.name, facts)}",
+                f"unknown name in --fail-if{suggest(condition.name, facts)}",
                 allowed=sorted(facts),
                 got=condition.name,
             )

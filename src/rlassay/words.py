@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(given: str, known: Iterable[str]) -> str:
+def suggest(given: str, known: Iterable[str]) -> str:
     """`, did you mean return?` for a near miss, else nothing; for the end of an error's first part."""
     names = {str(name).lower(): str(name) for name in known}
     close = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6)

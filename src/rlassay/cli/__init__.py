@@ -50,13 +50,15 @@ def _register_commands() -> None:
         curate,
         inspect,
         oracle,
+        repair,
         report,
         score,
         study,
         train,
     )
 
-    for verb in (inspect, convert, curate, score, compare, report, train, oracle, collect, study):
+    data = (inspect, repair, convert, curate)
+    for verb in (*data, score, compare, report, train, oracle, collect, study):
         verb.register(app)
 
 

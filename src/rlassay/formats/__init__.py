@@ -89,10 +89,15 @@ def convert(
     **load_options: Any,
 ) -> tuple[Dataset, tuple[Note, ...]]:
     """Load with everything the source holds and save it; the notes say what the target cannot hold."""
-    _refuse_occupied(Path(path), overwrite)
-    _write_format(Path(path), to)
+    check_target(Path(path), to, overwrite=overwrite)
     data = load(source, extras=True, **load_options)
     return data, save(data, path, format=to, overwrite=overwrite)
+
+
+def check_target(path: Path, to: str | None, *, overwrite: bool) -> None:
+    """Refuse what `save` would refuse, before anything is read."""
+    _refuse_occupied(path, overwrite)
+    _write_format(path, to)
 
 
 def _refuse_occupied(path: Path, overwrite: bool) -> None:

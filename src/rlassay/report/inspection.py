@@ -1,8 +1,9 @@
-"""An inspection as a table on the terminal and as Markdown."""
+"""Inspections and repairs as tables on the terminal, inspections as Markdown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -80,3 +81,26 @@ def markdown(inspection: Inspection) -> str:
         cells = (check.status.upper(), f"`{check.name}`", check.message, rows, check.remedy)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def show_repair(told: Mapping[str, Any], console: Console) -> None:
+    """What each rule did, and the state before and after, from the JSON of `rlassay.repair/1`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    table.add_column("rule", no_wrap=True)
+    table.add_column("rows", justify="right")
+    table.add_column("episodes", justify="right")
+    table.add_column("what was done", overflow="fold")
+    for rule in told["rules"]:
+        cells = (rule["name"], f"{rule['rows']:,}", f"{rule['episodes']:,}", rule["message"])
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(Text(str(told["source"])))
+    console.print(table)
+    for when in ("before", "after"):
+        state = told[when]
+        found = ", ".join(f"{name} {status}" for name, status in state["findings"].items())
+        size = f"{state['transitions']:,} transitions, {state['episodes']:,} episodes"
+        text = f"{when}: {state['status'].upper()}; {size}" + (f"; {found}" if found else "")
+        console.print(Text(text, STYLES[state["status"]]))
