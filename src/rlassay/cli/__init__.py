@@ -49,6 +49,7 @@ def _register_commands() -> None:
         convert,
         curate,
         inspect,
+        learn,
         oracle,
         repair,
         report,
@@ -57,7 +58,7 @@ def _register_commands() -> None:
         train,
     )
 
-    data = (inspect, repair, convert, curate)
+    data = (inspect, repair, learn, convert, curate)
     for verb in (*data, score, compare, report, train, oracle, collect, study):
         verb.register(app)
 

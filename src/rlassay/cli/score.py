@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlassay.cli import gating
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
@@ -45,19 +46,27 @@ def score_command(
             "--episodes", metavar="FILE", help="Write scores of every episode: .parquet or .csv."
         ),
     ] = None,
+    strict: gating.StrictOption = False,
+    fail_if: gating.FailIfOption = None,
+    junit: gating.JunitOption = None,
+    github: gating.GithubOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
 
     options = scoring_options(preset, seeds, seed, scores, reference, set)
-    sources = paths or _samples()
+    sources = gating.expanded(paths) if paths else _samples()
     _refuse_one_table_of_many(episodes, sources)
+    gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
     for source in sources:
-        cards.append(rlassay.score(source, read=read.options, show_progress=True, **options))
-        if episodes is not None:
-            _write_episodes(rlassay.load(source, **read.options), episodes, options)
+        with gate.reading(source):
+            cards.append(rlassay.score(source, read=read.options, show_progress=True, **options))
+            gating.judge_card(gate, source, cards[-1])
+            if episodes is not None:
+                _write_episodes(rlassay.load(source, **read.options), episodes, options)
     show_cards(cards, json, html)
+    gate.finish()
 
 
 def _samples() -> list[str]:

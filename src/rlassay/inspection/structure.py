@@ -160,9 +160,8 @@ def unresolved_notes(data: Dataset) -> list[Note]:
     """What `repair` could not settle in the source of this file and wrote down in it."""
     record = data.origin.metadata.get("repair")
     listed = record.get("unresolved") if isinstance(record, Mapping) else None
-    texts = ("code", "message", "remedy")
     return [
-        Note(*(str(entry.get(key, "")) for key in texts))
+        Note(*(str(entry.get(key, "")) for key in ("code", "message", "remedy")), rows=())
         for entry in (listed if isinstance(listed, list) else ())
         if isinstance(entry, Mapping)
     ]

@@ -22,7 +22,7 @@ def rebuilt(
 
     Where rows vanish from inside an episode it is cut there: the row before is a timeout, for it would have gone on.
     """
-    whole = {name: columns.get(name, getattr(data, name)) for name in COLUMNS}
+    whole: dict[str, Any] = {name: columns.get(name, getattr(data, name)) for name in COLUMNS}
     first = first_rows(data) if begins is None else begins
     if keep is not None:
         whole["timeouts"] = whole["timeouts"] | _cut_ends(keep, first, whole["terminals"])

@@ -28,6 +28,18 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
     console.print(verdict)
 
 
+def show_findings(inspection: Inspection, console: Console) -> None:
+    """One file of many: its verdict, and what is behind it."""
+    from rich.text import Text
+
+    label = (inspection.status.upper(), STYLES[inspection.status])
+    console.print(Text.assemble(label, f" {title(inspection)}: {count(inspection)}"))
+    for check in inspection.checks:
+        if check.status != "pass":
+            line = Text.assemble("  ", *_label(check), f" {check.name}: {details(check)}")
+            console.print(line)
+
+
 def _table(inspection: Inspection):
     from rich.table import Table
     from rich.text import Text
