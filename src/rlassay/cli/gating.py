@@ -72,7 +72,8 @@ class Gate:
         except DatasetError as error:
             if not self.several:
                 raise
-            typer.echo(f"rlassay: {path}: {error}", err=True)
+            named = "" if path in str(error) else f"{path}: "
+            typer.echo(f"rlassay: {named}{error}", err=True)
             self.errors.append({"source": path, "error": str(error)})
             self.results.append(FileResult(path, [Case("read", "error", str(error))]))
 
