@@ -16,6 +16,7 @@ from rlassay.engine.files import replacing, replacing_folder, reserve
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import refusing
 from rlassay.formats.options import ReadOptions
+from rlassay.words import suggest_path
 
 READ_FORMATS = (
     "d4rl",
@@ -116,7 +117,7 @@ def _existing(source: str | os.PathLike) -> Path:
     found = local_dataset(str(source))
     if found is None:
         raise DatasetError(
-            f"{source} does not exist",
+            f"{source} does not exist{suggest_path(path)}",
             allowed="a file, a dataset folder, or the id of a local Minari dataset",
             remedy="check the path; Minari ids are looked up in $MINARI_DATASETS_PATH",
         )
