@@ -65,16 +65,14 @@ def shared_flags() -> set[str]:
 
 def sentences(tree: ast.Module):
     """Strings with a space that are no docstrings; of f-strings the constant parts, a gap for each value."""
-    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    inner = set()
+    silent = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            inner |= {id(part) for part in node.values}
+            silent |= {id(part) for part in node.values}
             parts = (str(p.value) if isinstance(p, ast.Constant) else " " for p in node.values)
             yield "".join(parts)
-        elif isinstance(node, ast.Constant) and id(node) not in docs | inner:
-            if isinstance(node.value, str) and " " in node.value:
-                yield node.value
+        elif isinstance(node, ast.Constant) and id(node) not in silent and " " in str(node.value):
+            yield str(node.value)
 
 
 @functools.cache
