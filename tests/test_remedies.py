@@ -91,6 +91,20 @@ def test_the_output_is_never_in_the_way(tmp_path):
     assert repaired_name(tmp_path / "demos.parquet").name == "demos-repaired.npz"
 
 
+def test_several_findings_are_offered_one_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    columns = good(
+        rewards=FAULTS["nan"][2]["rewards"], actions=FAULTS["actions far outside"][2]["actions"]
+    )
+    np.savez("x.npz", **columns)
+    done = subprocess.run(
+        [sys.executable, "-m", "rlassay", "inspect", "x.npz"], capture_output=True, text=True
+    )
+    command = done.stdout.splitlines()[-1].strip()
+    assert command == "rlassay repair x.npz -o x-repaired.npz"
+    assert inspect_source(run(command, tmp_path)).status == "pass"
+
+
 def test_data_in_memory_names_the_call():
     import rlassay
 

@@ -169,6 +169,13 @@ def test_a_lost_border_is_set_and_the_true_last_observation_kept():
     assert np.array_equal(data.next_observations[299], good()["next_observations"][299])
 
 
+def test_a_successor_across_a_new_border_is_unknown():
+    """The recorder wrote the next row as successor: behind the border that is another episode's observation."""
+    data = repair(load(teleported(good())), only=["continuity"]).data
+    assert data.timeouts[249] and not data.next_valid[249]
+    assert data.next_valid[[248, 250]].all()
+
+
 def test_shuffled_rows_are_left_alone():
     order = np.random.default_rng(0).permutation(ROWS)
     columns = {name: good()[name][order] for name in COLUMNS}

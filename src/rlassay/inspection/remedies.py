@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from rlassay.data.dataset import Dataset
 PLACE = "{repair}"  # stands for `rlassay repair SOURCE -o OUT OPTIONS` until the source is known
 OWN_ENDINGS = (".hdf5", ".h5", ".npz")  # what `repair` writes under the source's own ending
 _FLAGS = {"env_id": "--env"}  # options of `load` whose flag is named otherwise
+_FILLED = re.compile(r"`(rlassay repair [^`]*) --only [^`\s]*`")
 _VERSION = re.compile(r"(.*)(-v\d+)")
 
 
@@ -33,6 +34,12 @@ def filled(remedy: str, data: Dataset, reading: Mapping[str, Any]) -> str:
     source = Path(data.origin.source)
     words = ["rlassay", "repair", str(source), "-o", str(repaired_name(source)), *flags(reading)]
     return remedy.replace(PLACE, shlex.join(words))
+
+
+def whole_command(remedies: Iterable[str]) -> str | None:
+    """One command for all findings, where two or more of their remedies are rules of `repair`."""
+    found = [match for remedy in remedies if (match := _FILLED.search(remedy))]
+    return found[0].group(1) if len(found) > 1 else None
 
 
 def _call(match: re.Match[str]) -> str:

@@ -18,6 +18,8 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
     """Print the checks, findings with their rows and remedy, and the verdict in words."""
     from rich.text import Text
 
+    from rlassay.inspection.remedies import whole_command
+
     console.print(Text(title(inspection)), soft_wrap=False)
     if console.width < NARROW:
         for check in inspection.checks:
@@ -26,6 +28,10 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
         console.print(_table(inspection))
     verdict = Text(f"{inspection.status.upper()}: {count(inspection)}", STYLES[inspection.status])
     console.print(verdict)
+    command = whole_command(check.remedy for check in inspection.checks)
+    if command is not None:
+        console.print(Text("everything that can be repaired, in one command:"))
+        console.print(Text(f"  {command}"), soft_wrap=True)  # whole, so that it can be copied
 
 
 def show_findings(inspection: Inspection, console: Console) -> None:
