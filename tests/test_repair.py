@@ -273,3 +273,23 @@ def test_inspection_of_repaired_data_in_memory_equals_that_of_the_file(wreck, tm
     repair_file(str(source), tmp_path / "x.npz")
     in_memory = inspect(repair(load(source)).data).checks
     assert in_memory == inspect_source(tmp_path / "x.npz").checks
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_is_broken_a_second_repair_finds_nothing(seed):
+    """Random damage to values, flags and order: one pass settles everything that has a rule."""
+    rng = np.random.default_rng(seed)
+    columns = {name: column.copy() for name, column in good().items() if name in COLUMNS}
+    for name in ("observations", "rewards", "next_observations", "actions"):
+        columns[name][rng.integers(0, ROWS, rng.integers(0, 5))] = rng.choice([np.nan, np.inf])
+    for name in ("terminals", "timeouts"):
+        flipped = rng.integers(0, ROWS, rng.integers(0, 5))
+        columns[name][flipped] ^= True
+    columns["actions"][rng.integers(0, ROWS, 3)] *= 50
+    columns["next_observations"][rng.integers(0, ROWS, 3)] += 5
+    columns |= {"action_low": [-1, -1], "action_high": [1, 1]}
+    once = repair(load(columns))
+    assert once.after.status == "pass", [c for c in once.after.checks if c.status != "pass"]
+    twice = repair(once.data)
+    assert not any(rule.rows for rule in twice.rules)
+    assert twice.data.fingerprint == once.data.fingerprint
