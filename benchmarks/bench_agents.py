@@ -276,7 +276,7 @@ def main() -> None:
         print(json.dumps(timed(agents[0], threads[0])))
         return
     rows = compare(agents, threads, options.rounds)
-    from rlassay.study.files import write_table
+    from rlassay.study.grid.files import write_table
 
     about = {"command": "python benchmarks/bench_agents.py", "rounds": options.rounds}
     write_table(options.out, rows, list(rows[0]), about)

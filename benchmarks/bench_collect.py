@@ -66,7 +66,7 @@ def measure(python: str, code: str, batch: int) -> dict[str, float]:
 
 
 def main() -> None:
-    from rlassay.study.files import write_table
+    from rlassay.study.grid.files import write_table
 
     peer = str(peer_python("sb3", "stable-baselines3==2.9.2", "gymnasium[mujoco]"))
     rows = []

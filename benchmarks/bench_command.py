@@ -23,7 +23,7 @@ import numpy as np
 from rlassay import formats
 from rlassay.data.dataset import Dataset
 from rlassay.samples import paths
-from rlassay.study.files import write_table
+from rlassay.study.grid.files import write_table
 
 ROWS = (100_000, 1_000_000)
 LOAD = "import rlassay, sys; rlassay.load(sys.argv[1])"

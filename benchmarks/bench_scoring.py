@@ -62,7 +62,7 @@ def compare(work: str, torch_python: str) -> dict[str, float | str]:
 
 
 def main() -> None:
-    from rlassay.study.files import write_table
+    from rlassay.study.grid.files import write_table
 
     torch_python = str(peer_python("torch", "numpy"))
     rows = []

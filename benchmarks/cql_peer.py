@@ -104,9 +104,9 @@ def main() -> None:
     from peers import D3RLPY, one_thread, peer_python
 
     from rlassay import runtime
-    from rlassay.study.data import study_data
-    from rlassay.study.files import write_table
-    from rlassay.study.plan import LITE
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.files import write_table
+    from rlassay.study.grid.plan import LITE
 
     runtime.use_threads(1)
     path = study_data(ENVIRONMENT, (DATASET,), LITE, ROOT / "zoo")[DATASET].path

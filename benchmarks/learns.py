@@ -18,12 +18,12 @@ import numpy as np
 
 from rlassay.data.references import reference_for
 from rlassay.formats import load
-from rlassay.study.cells import Cell, export_cells, run_cells
-from rlassay.study.correlate import mean_over_agents, runs_by_dataset
-from rlassay.study.data import StudyData, study_data
-from rlassay.study.files import Row, write_table
-from rlassay.study.plan import AGENTS, ENVIRONMENTS, LITE
-from rlassay.study.training import COLUMNS, training_cells, training_rows
+from rlassay.study.analysis.correlate import mean_over_agents, runs_by_dataset
+from rlassay.study.grid.cells import Cell, export_cells, run_cells
+from rlassay.study.grid.data import StudyData, study_data
+from rlassay.study.grid.files import Row, write_table
+from rlassay.study.grid.plan import AGENTS, ENVIRONMENTS, LITE
+from rlassay.study.grid.training import COLUMNS, training_cells, training_rows
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "results" / "agents" / "learns.csv"

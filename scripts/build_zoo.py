@@ -25,8 +25,8 @@ from rlassay.collect.td3 import describe
 from rlassay.collect.zoo import add_to_zoo, read_manifest
 from rlassay.data.references import reference_for
 from rlassay.engine.files import replacing
-from rlassay.study.files import write_table
-from rlassay.study.plan import ENVIRONMENTS
+from rlassay.study.grid.files import write_table
+from rlassay.study.grid.plan import ENVIRONMENTS
 
 COMMAND = "python scripts/build_zoo.py"
 # Normalised evaluation of DLR-RM/rl-trained-agents (commit cd35bde), TD3, 20 episodes, -v3 environments.

@@ -19,7 +19,7 @@ import re
 import shutil
 from pathlib import Path
 
-from rlassay.study.files import markdown_table, read_table
+from rlassay.study.grid.files import markdown_table, read_table
 
 ROOT = Path(__file__).parent.parent
 PICTURE = re.compile(r"\]\((images/results/(?P<source>[^)]+))\)")

@@ -13,7 +13,7 @@ from rlassay.collect.runs import training_tasks
 from rlassay.collect.settings import TD3Settings
 from rlassay.engine.local import LocalEngine, Outcome
 from rlassay.engine.store import RunStore
-from rlassay.study.plan import ENVIRONMENTS
+from rlassay.study.grid.plan import ENVIRONMENTS
 
 
 def tell(outcome: Outcome) -> None:

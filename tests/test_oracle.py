@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 
 from probes import walks
+from rlassay.agents.registry import SEVEN
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore
-from rlassay.errors import SettingsError
+from rlassay.errors import SettingsError, SolverError
 from rlassay.formats import save
 from rlassay.oracle import (
-    SEVEN,
-    Oracle,
-    interquartile_mean,
     make_task,
     oracle,
+    oracle_of_runs,
     published_oracle,
-    seed_interval,
     settings_of,
-    summarise,
 )
+from rlassay.oracle.statistics import interquartile_mean, seed_interval, summarise
 
 ENV = "Pendulum-v1"
 DATA = walks(episodes=6, length=30, dims=(3, 1), bounds=2.0, env_id=ENV)
@@ -60,24 +58,24 @@ def test_interval_resamples_seeds_within_agents():
 
 def test_diverged_runs_count_and_are_counted():
     runs = {"iql": [run_json(80.0), run_json(0.0, diverged_at=5)], "cql": [run_json(1.0, 7)]}
-    result = Oracle("Hopper-v5", {}, runs, "lite").to_json()
+    result = oracle_of_runs("Hopper-v5", {}, runs, "lite").to_json()
     assert result["diverged"] == 2
     assert result["score"]["value"] == pytest.approx((40 + 1) / 2)
     assert result["score_without_diverged"] == 80.0
 
 
 def test_returns_where_there_is_no_reference():
-    result = Oracle(ENV, {}, {"bc": [run_json(-3.0)]}, "lite").to_json()
+    result = oracle_of_runs(ENV, {}, {"bc": [run_json(-3.0)]}, "lite").to_json()
     assert result["unit"] == "return" and result["score"]["value"] == -30.0
 
 
 def test_published_oracle_is_the_tables_mean():
-    result = published_oracle("hopper-medium-v2")
+    result = published_oracle("hopper-medium-v2").to_json()
     assert result["score"]["value"] == pytest.approx(62.2, abs=0.05)
     assert result["score"]["spread"] == pytest.approx(5.0, abs=0.5)
     assert set(result["table"]) == set(SEVEN) == set(result["sources"])
-    assert len(published_oracle("walker2d-random")["table"]) == 6
-    assert published_oracle("d4rl/halfcheetah_expert-v2.hdf5")["score"]["value"] == pytest.approx(
+    assert len(published_oracle("walker2d-random").table) == 6
+    assert published_oracle("d4rl/halfcheetah_expert-v2.hdf5").score["value"] == pytest.approx(
         95.9, abs=0.1
     )
     with pytest.raises(SettingsError, match="no published scores.*hopper-medium-v2"):
@@ -216,3 +214,15 @@ def test_oracle_command(tmp_path):
     assert result["schema"] == "rlassay.oracle/1" and len(result["agents"]["bc"]) == 2
     table = command("oracle", "--published", "hopper-expert-v2")
     assert "iql" in table.stdout and "110.1" in table.stdout
+
+
+def test_workers_get_the_data_as_it_was_read(tmp_path):
+    """A file read with options is another dataset than the file alone; the workers train on what was read."""
+    path = tmp_path / "walks.npz"
+    save(DATA, path)
+    part = DATA.select(np.arange(3))
+    options = {"agents": ("bc",), "seeds": 1, "changes": QUICK, "store": RunStore(tmp_path / "s")}
+    with pytest.raises(SolverError, match="changed while the oracle was running"):
+        oracle(part, path=path, **options)
+    found = oracle(part, path=path, as_read=True, **options)
+    assert found.runs["bc"][0]["dataset"]["transitions"] == len(part)

@@ -34,7 +34,7 @@ def unknown_setting(folder):
 
 
 def unknown_score(folder):
-    from rlassay.scores import registry
+    from rlassay.scoring import registry
 
     registry.resolve(["retrun"])
 

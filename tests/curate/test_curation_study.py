@@ -1,6 +1,9 @@
 """The curation study: arms hold what they say, runs are told apart, the summary adds up, AUC is right."""
 
+import json
+import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,9 +12,14 @@ from rlassay.data.dataset import Dataset, Origin
 from rlassay.engine.local import Outcome
 from rlassay.engine.store import RunStore
 from rlassay.formats import load, save
-from rlassay.study import curation, detection
-from rlassay.study.files import read_table
-from rlassay.study.mixtures import _joined, _misrecorded
+from rlassay.oracle import settings_of
+from rlassay.settings import identifying
+from rlassay.study import curation, study
+from rlassay.study.curation import arms, detection, learning
+from rlassay.study.curation.mixtures import MIXTURES, _joined, _misrecorded
+from rlassay.study.grid.files import read_table
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 class HereEngine:
@@ -52,7 +60,7 @@ def pendulum_like(lengths=(60, 40, 80, 20, 50, 30)) -> Dataset:
 def grid(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "mixture.npz"
     save(pendulum_like(), path)
-    return curation.Grid(
+    return arms.Grid(
         "Pendulum-v1", "made", str(path), load(path).fingerprint,
         ("full", "random", "return", "bwd", "weights-return", "weights-advantage"), ("bc",), 1, "fast",
     )  # fmt: skip
@@ -69,7 +77,7 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
     engine, store, table = HereEngine(), RunStore(tmp_path / "store"), tmp_path / "runs.csv"
 
     def run(store):
-        failures = curation.run_grids(
+        failures = learning.run_grids(
             [grid], settings, tmp_path, {}, engine=engine, store=store, report=print
         )
         assert failures == []
@@ -86,7 +94,7 @@ def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
     assert all(row["updates"] == 20 and np.isfinite(row["return"]) for row in rows)
     assert [row["arm"] for row in read_table(tmp_path / "summary.csv")] == list(grid.arms)
     fewer = replace(grid, arms=("full",))
-    curation.run_grids([fewer], settings, tmp_path, {}, engine=engine, store=store, report=print)
+    learning.run_grids([fewer], settings, tmp_path, {}, engine=engine, store=store, report=print)
     assert {row["arm"] for row in read_table(table)} == set(grid.arms)  # the other arms stay
     done = engine.done
     assert run(store) == rows and engine.done == done
@@ -102,15 +110,18 @@ def test_weights_of_the_arms_differ_and_belong_to_the_mixture(grid, tmp_path):
         "preset": "fast",
         "share": 0.5,
     }
-    arms = curation.prepare_task(settings, {"path": grid.path}, tmp_path)
-    assert arms["weights-return"]["weights_sha256"] != arms["weights-advantage"]["weights_sha256"]
-    with np.load(arms["weights-advantage"]["weights"]) as file:
+    prepared = arms.prepare_task(settings, {"path": grid.path}, tmp_path)
+    assert (
+        prepared["weights-return"]["weights_sha256"]
+        != prepared["weights-advantage"]["weights_sha256"]
+    )
+    with np.load(prepared["weights-advantage"]["weights"]) as file:
         assert str(file["fingerprint"]) == grid.fingerprint
 
 
 def test_a_random_half_holds_half_of_the_rows():
     data = pendulum_like()
-    halves = [curation.random_half(data, seed) for seed in range(4)]
+    halves = [arms.random_half(data, seed) for seed in range(4)]
     for half in halves:
         rows = data.episode_lengths[half]
         assert rows.sum() >= len(data) / 2 > rows.sum() - data.episode_lengths.max()
@@ -131,7 +142,7 @@ def row(arm, seed, score):
 
 def test_the_summary_pairs_seeds():
     rows = [row("full", 0, 10), row("full", 1, 20), row("return", 0, 15), row("return", 1, 25)]
-    full, filtered = curation.summarise(rows)
+    full, filtered = learning.summarise(rows)
     assert (full["arm"], full["score"], full["runs"]) == ("full", 15, 2)
     assert "against_full" not in full
     assert filtered["against_full"] == filtered["low_full"] == filtered["high_full"] == 5
@@ -174,3 +185,40 @@ def test_detection_is_shown_with_one_row_a_score():
         {"score": "return", "Hopper-v5 random": 1.0},
         {"score": "bwd", "Hopper-v5 random": 0.25},
     ]
+
+
+def test_the_study_renders_from_the_committed_results(tmp_path):
+    shutil.copytree(RESULTS / "curation", tmp_path / "curation")
+    text, missing = study("curation", results=tmp_path)
+    assert missing == []
+    assert "| Hopper-v5 | all-levels | bc | full | 3 | 5.476 |" in text
+    assert "| bc_surprise | 1.000 |" in text
+
+
+def test_the_plan_asks_with_the_settings_of_the_committed_runs():
+    """Their keys hold the settings from before later ones were added, and the plan names the same runs."""
+    about = json.loads((RESULTS / "curation" / "runs.json").read_text())
+    settings = settings_of(arms.AGENTS, "lite", {})
+    assert {agent: identifying(found) for agent, found in settings.items()} == about["agents"]
+    rows = read_table(RESULTS / "curation" / "runs.csv")
+    assert {row["arm"] for row in rows} == set(curation.STUDIED)
+    places = {(row["environment"], row["dataset"], row["arm"], row["agent"], row["seed"]) for row in rows}  # fmt: skip
+    wanted = len(curation.LEARNING) * len(MIXTURES) * len(curation.STUDIED) * 2 * curation.SEEDS
+    assert len(places) == wanted == len(rows)
+
+
+def test_a_cell_is_keyed_by_identifying_settings(grid):
+    settings = settings_of(["bc"], "lite", {})
+    prepared = {"path": grid.path, "fingerprint": "f", "weights": None, "weights_sha256": None}
+    prepared |= {"episodes": 1, "transitions": 1, "data_return": 0.0}
+    one = replace(grid, arms=("full",))
+    (cell,) = learning.training_cells(one, [{"full": prepared}], settings)
+    assert cell.task.settings["settings"] == identifying(settings["bc"])
+
+
+def test_environments_that_were_scored_are_not_scored_again(tmp_path):
+    shutil.copytree(RESULTS / "curation", tmp_path / "curation")
+    before = (tmp_path / "curation" / "detection.csv").read_text()
+    said: list[str] = []
+    curation.run_detection(tmp_path / "curation", list(curation.DETECTION), tmp_path, said.append)
+    assert said == [] and (tmp_path / "curation" / "detection.csv").read_text() == before

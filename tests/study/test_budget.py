@@ -2,16 +2,24 @@
 
 import pytest
 
-from rlassay.study.budget import (
+from rlassay.study.analysis.budget import (
     expert_rows,
     half_rows,
-    is_unsettled,
     learning_agents,
+    moved_after_half,
+    oracle_by_first_rule,
     pattern_rows,
     settled_oracle,
 )
-from rlassay.study.fig2 import LEARNING_PANEL, PATTERN_PANEL, SETTLED_PANEL, other_oracles
-from rlassay.study.plan import AGENTS as ALL_AGENTS
+from rlassay.study.analysis.rest import CLONING_SHARE, settled_runs
+from rlassay.study.fig2 import (
+    FIRST_RULE_PANEL,
+    LEARNING_PANEL,
+    PATTERN_PANEL,
+    SETTLED_PANEL,
+    other_oracles,
+)
+from rlassay.study.grid.plan import AGENTS as ALL_AGENTS
 
 AGENTS = ("bc", "iql", "td3bc")
 
@@ -38,8 +46,9 @@ def test_agreement_counts_only_complete_datasets():
     assert set(rows) == {"all agents", *AGENTS}
     assert rows["all agents"]["datasets"] == 3
     assert rows["all agents"]["spearman"] == pytest.approx(1)
-    assert rows["all agents"]["unsettled"] == 1
-    assert rows["bc"]["unsettled"] == 0
+    assert rows["all agents"]["moved_after_half"] == 1
+    assert rows["bc"]["moved_after_half"] == 0
+    assert rows["all agents"]["not_known"] == 9  # no curves were given
     assert rows["iql"]["mean_change"] == pytest.approx((1 + 1 + 40) / 3)
 
 
@@ -48,17 +57,53 @@ def test_a_reversed_order_is_seen():
     assert half_rows(runs, ["bc"])[0]["spearman"] == pytest.approx(-1)
 
 
-def test_unsettled_is_diverged_or_still_moving():
-    assert is_unsettled(make_run("x", "bc", 10.0, 20.1))
-    assert not is_unsettled(make_run("x", "bc", 10.0, 20.0))
-    assert is_unsettled(make_run("x", "bc", 10.0, 10.0, diverged_at=300))
-    assert is_unsettled(make_run("x", "bc", None, 10.0))
+def curve(run, scores, updates=(12_000, 24_000, 36_000, 48_000)):
+    return [
+        {**run, "updates": float(update), "score": score}
+        for update, score in zip(updates, scores, strict=True)
+    ]
 
 
-def test_settled_oracle_leaves_moving_runs_out():
-    found = settled_oracle(RUNS, AGENTS)
-    assert found["Hopper-v5", "medium-expert"] == pytest.approx((52 + 99) / 2)
-    assert ("Hopper-v5", "expert") not in found
+def test_the_first_rule_looked_at_the_second_half():
+    assert moved_after_half(make_run("x", "bc", 10.0, 20.1))
+    assert not moved_after_half(make_run("x", "bc", 10.0, 20.0))
+    assert moved_after_half(make_run("x", "bc", 10.0, 10.0, diverged_at=300))
+    assert moved_after_half(make_run("x", "bc", None, 10.0))
+
+
+def test_a_run_is_settled_by_its_final_phase_alone():
+    """A run that rose after half and then stood still has settled; OnestepRL has one look after its cloning."""
+    still, rising = make_run("x", "iql", 10.0, 50.0), make_run("x", "awac", 48.0, 50.0)
+    onestep, diverged = make_run("x", "onestep", 10.0, 80.0), make_run("x", "bc", 1.0, 1.0, 30_000)
+    curves = [
+        *curve(still, (5.0, 10.0, 49.0, 50.0)),
+        *curve(rising, (44.0, 48.0, 40.0, 50.0)),
+        *curve(onestep, (10.0, 10.0, 10.0, 80.0)),
+        *curve(diverged, (1.0, 1.0, 1.0, 1.0)),
+    ]
+    runs = [still, rising, onestep, diverged, make_run("y", "iql", 0.0, 0.0)]
+    assert settled_runs(runs, curves) == ["yes", "no", "not known", "no", "not known"]
+
+
+def test_cloning_shares_are_the_agents_own():
+    from rlassay.agents.onestep import OnestepSettings
+
+    assert {"onestep": OnestepSettings().critic_share} == CLONING_SHARE
+
+
+def test_oracles_of_settled_runs_leave_moving_ones_out():
+    first = oracle_by_first_rule(RUNS, AGENTS)
+    assert first["Hopper-v5", "medium-expert"] == pytest.approx((52 + 99) / 2)
+    assert ("Hopper-v5", "expert") not in first
+    final = {("medium-expert", "iql"): (99.0, 100.0), ("medium-expert", "bc"): (30.0, 52.0)}
+    curves = [
+        row
+        for run in RUNS
+        for row in curve(run, (0.0, 0.0, *final.get((run["dataset"], run["agent"]), (run["score"],) * 2)))
+    ]  # fmt: skip
+    found = settled_oracle(RUNS, curves, AGENTS)
+    assert found["Hopper-v5", "medium-expert"] == pytest.approx((100 + 99) / 2)
+    assert settled_oracle(RUNS, [], AGENTS) == {}  # nothing is known to have settled
 
 
 def test_pattern_of_d4rl():
@@ -89,8 +134,9 @@ def test_an_agent_learns_if_it_reaches_half_of_bc_on_expert_data_somewhere():
 
 def test_oracle_is_shown_again_without_agents_that_do_not_learn():
     runs = [expert_run("Hopper-v5", agent, 90.0) for agent in ALL_AGENTS if agent != "cql"]
-    assert set(other_oracles([*runs, expert_run("Hopper-v5", "cql", 60.0)])) == {SETTLED_PANEL}
-    found = other_oracles([*runs, expert_run("Hopper-v5", "cql", -1.0)])
+    learning = other_oracles([*runs, expert_run("Hopper-v5", "cql", 60.0)], [])
+    assert set(learning) == {SETTLED_PANEL, FIRST_RULE_PANEL}
+    found = other_oracles([*runs, expert_run("Hopper-v5", "cql", -1.0)], [])
     assert found[LEARNING_PANEL] == {("Hopper-v5", "expert"): pytest.approx(90.0)}
 
 
@@ -104,7 +150,7 @@ def test_a_mixture_on_which_cloning_wins_is_also_left_out():
     for run in runs:
         if run["dataset"] == "medium-expert" and run["agent"] == "bc":
             run["score"] = 40.0 if run["environment"] == "Hopper-v5" else 60.0
-    kept = other_oracles(runs)[PATTERN_PANEL]
+    kept = other_oracles(runs, [])[PATTERN_PANEL]
     assert ("Hopper-v5", "medium-expert") in kept
     assert ("HalfCheetah-v5", "medium-expert") not in kept
     assert len(kept) == 3

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from rlassay.study.correlate import (
+from rlassay.study.analysis.correlate import (
     POOLED,
     choose,
     correlation_rows,
@@ -13,8 +13,8 @@ from rlassay.study.correlate import (
     min_max,
     oracle_table,
 )
-from rlassay.study.correlation_tables import correlation_tables
-from rlassay.study.paper import printed_points
+from rlassay.study.analysis.tables import correlation_tables
+from rlassay.study.printed import printed_points
 
 AGENTS = ("bc", "iql")
 ENVIRONMENTS = ("A-v5", "B-v5")

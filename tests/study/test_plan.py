@@ -12,9 +12,10 @@ from rlassay.collect.graded import RolloutSettings
 from rlassay.collect.recipes import RANDOM_STEP
 from rlassay.collect.sources import ZooActors
 from rlassay.oracle import LONG_AGENTS, settings_of
-from rlassay.study import long, plan
-from rlassay.study.data import StudyData, identity_of
-from rlassay.study.training import training_cells
+from rlassay.study import long
+from rlassay.study.grid import plan
+from rlassay.study.grid.data import StudyData, identity_of
+from rlassay.study.grid.training import training_cells
 
 ROOT = Path(__file__).parents[2]
 ZOO, RESULTS = ROOT / "zoo", ROOT / "results"

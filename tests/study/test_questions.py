@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from rlassay.study import questions, rest
-from rlassay.study.questions import Grid
+from rlassay.study.analysis import questions, reliability, rest
+from rlassay.study.analysis.questions import Grid
 
 RNG = np.random.default_rng(3)
 
@@ -87,7 +87,9 @@ def test_reliability_of_known_noise():
     truth, agents = rng.normal(0, 10, 5_000), 6
     reached = {str(k): truth + rng.normal(0, 20, 5_000) for k in range(agents)}
     many = Grid(np.full(5_000, "A"), np.full(5_000, "random"), {}, reached)
-    assert questions.reliability_over_agents(many) == pytest.approx(100 / (100 + 400 / 6), abs=0.02)
+    assert reliability.reliability_over_agents(many.reached) == pytest.approx(
+        100 / (100 + 400 / 6), abs=0.02
+    )
 
 
 def test_reliability_over_seeds_needs_both_seeds():
@@ -98,9 +100,9 @@ def test_reliability_over_seeds_needs_both_seeds():
         for seed in (0, 1)
         for k, value in enumerate(truth + rng.normal(0, 10, 4_000))
     ]
-    found = questions.reliability_over_seeds(rows, ["bc"])
+    found = reliability.reliability_over_seeds(rows, ["bc"])
     assert found is not None and found[0] == pytest.approx(2 / 3, abs=0.03) and found[1] == 4_000
-    assert questions.reliability_over_seeds(rows[:4_000], ["bc"]) is None
+    assert reliability.reliability_over_seeds(rows[:4_000], ["bc"]) is None
 
 
 def test_slope_is_scipys():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rlassay.study.files import read_table, write_table
+from rlassay.study.grid.files import read_table, write_table
 from rlassay.study.runtime import CUTS, FULL, agreement_rows, render
 
 ENVIRONMENT = "Hopper-v5"

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rlassay.collect.runs import run_actors, train_run
@@ -11,16 +12,19 @@ from rlassay.collect.settings import TD3Settings
 from rlassay.collect.zoo import add_to_zoo
 from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.study import fig1, plan, study, table1, table2
-from rlassay.study.cells import Cell, export_cells, refuse_mixed, run_cells
+from rlassay.study import confirm, fig1, study, table1, table2
+from rlassay.study.analysis.correlate import POOLED, min_max
+from rlassay.study.analysis.questions import Grid, dataset_weights
 from rlassay.study.d4rl import find_files
-from rlassay.study.data import study_data
 from rlassay.study.fig2 import PATTERN_PANEL
-from rlassay.study.files import read_about, read_table, write_table
-from rlassay.study.paper import TABLE_1, printed
+from rlassay.study.grid import plan
+from rlassay.study.grid.cells import Cell, export_cells, refuse_mixed, run_cells
+from rlassay.study.grid.data import study_data
+from rlassay.study.grid.files import read_about, read_table, write_table
+from rlassay.study.grid.training import COLUMNS, training_cells, training_rows
+from rlassay.study.printed import TABLE_1, printed
 from rlassay.study.scoring import COLUMNS as SCORE_COLUMNS
 from rlassay.study.scoring import score_cells, score_rows
-from rlassay.study.training import COLUMNS, training_cells, training_rows
 
 ENVIRONMENT = "Pendulum-v1"
 TINY = plan.Profile("lite", transitions=1_200, score_seeds=1, oracle_seeds=1)
@@ -156,6 +160,7 @@ def test_table1_and_fig2_render_from_raw_results(tmp_path):
     panels = {row["panel"] for row in rows}
     # no levels, one mixture: no such panel; here no agent beats cloning on medium-expert
     assert panels == {"splits", "all", PATTERN_PANEL}
+    assert "*noise ceiling* | 1.00" in text  # all agents agree here
 
 
 def test_missing_agent_leaves_the_oracle_empty(tmp_path):
@@ -247,13 +252,45 @@ def test_confirm_judges_by_paired_intervals(tmp_path):
     assert "bwd.tail" not in together  # its epsilon belongs to the datasets it was scored with
 
 
+def test_confirm_never_says_refuted(tmp_path):
+    """An interval below zero of scores that were scaled once is not shown, and the other scalings stand beside it."""
+    rows = [
+        {"panel": "fresh", "scope": POOLED, "kind": "pearson", "score_name": name, "n": 12, "value": 0.5,
+         "minus_return_value": -0.2, "minus_return_low": -0.3, "minus_return_high": -0.1}
+        for name in ("return_by_step",)
+    ]  # fmt: skip
+    assert confirm.verdicts(rows) == [
+        "`return_by_step` better than `return`: not shown (-0.20 [-0.30, -0.10])."
+    ]
+
+
+def test_other_scalings_are_repeated_inside_every_resample():
+    """On D4RL's scale `q` is the oracle and `return` half of it plus an outlier's worth; three datasets an environment."""
+    environments = np.repeat(["A", "B"], 3)
+    truth = np.array([0.0, 50.0, 100.0, 10.0, 20.0, 30.0])
+    scores = {"q": truth, "return": np.array([0.0, 100.0, 60.0, 10.0, 30.0, 20.0])}
+    grid = Grid(environments, np.array(["x", "y", "z"] * 2), scores, {"bc": truth, "iql": truth})
+    rows = {row["scaling"]: row for row in confirm.scaling_rows(grid, "test")}
+    for scaling, x in (
+        ("D4RL's scale", scores["return"]),
+        ("min-max within resamples", min_max(scores["return"], environments)),
+    ):
+        y = truth if scaling == "D4RL's scale" else min_max(truth, environments)
+        assert rows[scaling]["difference_value"] == pytest.approx(1 - np.corrcoef(x, y)[0, 1])
+    assert {row["n"] for row in rows.values()} == {6}
+    weights = dataset_weights(environments)
+    assert (weights[:, :3].sum(axis=1) == 3).all() and weights.shape == (2_000, 6)
+
+
 def test_printed_rows_are_the_papers():
     assert len(TABLE_1) == 15
     assert printed("Walker2d-v5", "medium-expert")["paper_bwd"] == 510.431
     assert printed("Walker2d-v5", "level-50k") == {}
 
 
-@pytest.mark.parametrize("name", ["table1", "fig2", "fig1", "table2", "runtime", "confirm"])
+@pytest.mark.parametrize(
+    "name", ["table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"]
+)
 def test_without_a_zoo_nothing_is_run_and_nothing_written(name, tmp_path):
     with pytest.raises(DatasetError, match="--zoo DIR"):
         study(name, run=True, results=tmp_path / "results", zoo=tmp_path / "nowhere")

@@ -182,7 +182,7 @@ COUNTED = ("verdict", "transitions", "episodes")
 
 def score_names() -> list[str]:
     """What `score --fail-if` knows: every score, third parties' included, the verdict's label and the sizes."""
-    from rlassay.scores.registry import SCORES
+    from rlassay.scoring.registry import SCORES
 
     return [*SCORES, *COUNTED]
 

@@ -51,12 +51,15 @@ def oracle_command(
     json: JsonOption = None,
 ) -> None:  # fmt: skip
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
+    from rich.console import Console
+
     from rlassay.oracle import agents_of, published_oracle
+    from rlassay.report.oracle import show_oracle
     from rlassay.settings import parse_pairs
 
     use_store(store)
     if published:
-        results = [published_oracle(path) for path in paths]
+        results = [published_oracle(path).to_json() for path in paths]
     else:
         options = {
             "profile": profile,
@@ -70,7 +73,7 @@ def oracle_command(
     several = {"schema": "rlassay.oracles/1", "oracles": results}
     if not emit_json(results[0] if len(results) == 1 else several, json):
         for result in results:
-            _show_oracle(result)
+            show_oracle(result, Console())
     if any(result["failures"] for result in results):
         raise typer.Exit(PARTIAL)
 
@@ -88,29 +91,14 @@ def _one_oracle(path: str, read: Reading, agents: list[str], workers: int | None
             advance(done, news)
 
         result = oracle(
-            data, read.env_id, path=path, agents=agents, engine=LocalEngine(workers), report=report,
-            command=this_command(), **options,
-        )  # fmt: skip
-    return result.to_json()
-
-
-def _show_oracle(result: dict[str, Any]) -> None:
-    score, unit = result["score"], result["unit"]
-    typer.echo(f"{result['dataset']['source']}  ({result['profile']}, {unit})")
-    for agent, row in result["table"].items():
-        deviation = "" if row["deviation"] is None else f" +- {row['deviation']:.1f}"
-        typer.echo(f"  {agent:8s} {row['mean']:8.1f}{deviation}")
-    interval = score["interval"]
-    between = "" if interval is None else f" [{interval[0]:.1f}, {interval[1]:.1f}]"
-    typer.echo(
-        f"  oracle   {score['value']:8.1f}{between}  spread {score['spread']:.1f}, IQM {score['iqm']:.1f}, "
-        f"median {score['median']:.1f}, best {score['best']['agent']} {score['best']['value']:.1f}"
-    )
-    if result.get("diverged"):
-        without = result["score_without_diverged"]
-        shown = "none is left without them" if without is None else f"without them {without:.1f}"
-        typer.echo(
-            f"  {result['diverged']} runs diverged and count with their last finite policy; {shown}"
+            data,
+            read.env_id,
+            path=path,
+            as_read=read != Reading(env_id=read.env_id),
+            agents=agents,
+            engine=LocalEngine(workers),
+            report=report,
+            command=this_command(),
+            **options,
         )
-    for failure in result["failures"]:
-        typer.echo(f"  {failure['run']} failed: {failure['cause']}", err=True)
+    return result.to_json()

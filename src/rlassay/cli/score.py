@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from rlassay.cli.scoring import (
     scoring_options,
     show_cards,
 )
+
+if TYPE_CHECKING:
+    from rlassay.results.card import Scorecard
 
 
 def register(app: typer.Typer) -> None:
@@ -59,12 +62,14 @@ def score_command(
     _refuse_one_table_of_many(episodes, sources)
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
+    options |= {"read": read.options, "show_progress": True}
     for source in sources:
         with gate.reading(source):
-            cards.append(rlassay.score(source, read=read.options, show_progress=True, **options))
+            if episodes is None:
+                cards.append(rlassay.score(source, **options))
+            else:
+                cards.append(_score_and_write(source, episodes, options))
             gating.judge_card(gate, source, cards[-1])
-            if episodes is not None:
-                _write_episodes(rlassay.load(source, **read.options), episodes, options)
     show_cards(cards, json, html)
     gate.finish()
 
@@ -88,10 +93,11 @@ def _refuse_one_table_of_many(episodes: Path | None, sources: list[str]) -> None
         )
 
 
-def _write_episodes(data, path: Path, options: dict[str, Any]) -> None:
-    import rlassay
-    from rlassay.curation.table import write_episode_table
+def _score_and_write(source: str, path: Path, options: dict[str, Any]) -> Scorecard:
+    from rlassay.results.episodes import write_episode_table
+    from rlassay.scoring import score_with_episodes
 
-    chosen = {name: options[name] for name in ("preset", "seed", "settings")}
-    write_episode_table(path, rlassay.episode_scores(data, **chosen))
+    card, table = score_with_episodes(source, **options)
+    write_episode_table(path, table)
     typer.echo(f"wrote {path}", err=True)
+    return card

@@ -21,7 +21,8 @@ def study_command(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="table1, fig1, fig2, table2, runtime, confirm or long."
+            metavar="NAME",
+            help="table1, fig1, fig2, table2, runtime, confirm, long, paper or curation.",
         ),
     ],
     profile: Annotated[
@@ -46,6 +47,9 @@ def study_command(
     store: StoreOption = None,
 ) -> None:
     """Reproduce a table or figure of the paper from results/, computing what is missing with --run."""
+    from rich.console import Console
+
+    from rlassay.report.study import show_study
     from rlassay.study import study
 
     use_store(store)
@@ -69,7 +73,7 @@ def study_command(
         "table": text,
     }
     if not emit_json(outcome, json_file):
-        typer.echo(text)
+        show_study(text, Console())
     if missing:
         shown = "; ".join(missing[:3]) + (
             f"; and {len(missing) - 3} more" if len(missing) > 3 else ""

@@ -10,11 +10,11 @@ import importlib
 from pathlib import Path
 
 from rlassay.errors import SettingsError
-from rlassay.study.cells import Report
-from rlassay.study.files import read_about
-from rlassay.study.plan import PROFILES
+from rlassay.study.grid.cells import Report
+from rlassay.study.grid.files import read_about
+from rlassay.study.grid.plan import PROFILES
 
-STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long")
+STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation")
 _RAW = {
     "table1": ("table1/scores.csv", "table1/runs.csv"),
     "fig2": ("table1/scores.csv", "table1/runs.csv"),
@@ -22,6 +22,8 @@ _RAW = {
     "table2": ("table2/runs.csv",),
     "long": ("long/runs.csv",),
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
+    "paper": ("long/paper_scores.csv", "long/scores.csv"),
+    "curation": ("curation/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
 }
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.study.cells import Cell, Report, read_runs
-from rlassay.study.files import Row
-from rlassay.study.plan import Profile
-from rlassay.study.sweep import run_sweep, write_sweep
+from rlassay.study.grid.cells import Cell, Report, read_runs
+from rlassay.study.grid.files import Row
+from rlassay.study.grid.plan import Profile
+from rlassay.study.grid.sweep import run_sweep, write_sweep
 
 LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k", "medium-replay")
 WITHOUT_CLONING = 1e6  # the cloning term is a millionth of the value's: "infinite"
@@ -24,8 +24,8 @@ def weight_name(weight: float) -> str:
 
 def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list[Cell]:
     """Every level and weight; the paper uses three seeds, `lite` one."""
-    from rlassay.study.data import study_data
-    from rlassay.study.training import training_cells
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.training import training_cells
 
     data, seeds = study_data(environment, LEVELS, profile, zoo, report), range(profile.oracle_seeds)
     return [

@@ -2,103 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError
-from rlassay.scores import SCORES
-from rlassay.study.budget import (
+from rlassay.study.analysis.budget import (
     LEARNT,
-    SETTLED,
+    MOVED,
     expert_rows,
     half_rows,
     learning_agents,
+    oracle_by_first_rule,
     pattern_rows,
     settled_oracle,
 )
-from rlassay.study.cells import read_runs
-from rlassay.study.correlate import (
+from rlassay.study.analysis.correlate import (
     Points,
     choose,
     complete_runs,
     correlation_columns,
     correlation_rows,
     leave_one_out,
-    make_points,
     mean_over_agents,
     oracle_table,
 )
-from rlassay.study.correlation_tables import correlation_tables, printed_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.paper import printed_points
-from rlassay.study.plan import AGENTS, PANELS
+from rlassay.study.analysis.points import join_scores, panel_points, study_points
+from rlassay.study.analysis.reliability import correlation_ceilings
+from rlassay.study.analysis.rest import LARGEST_DRIFT
+from rlassay.study.analysis.tables import correlation_tables, printed_table
+from rlassay.study.figures import draw_correlations
+from rlassay.study.grid.cells import read_runs
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.grid.plan import AGENTS, PANELS
+from rlassay.study.printed import printed_points
+from rlassay.study.side_by_side import beside_long
 
 # The rule of choice, written before any oracle was run: candidates from the simplest on; see docs/study.md.
 CANDIDATES = ("bwd.exact", "bwd.tail", "bwd.sinkhorn", "bwd.dual")
 SETTLED_PANEL = "all, settled runs only"
+FIRST_RULE_PANEL = "all, runs that moved little after half (first rule 3)"
 LEARNING_PANEL = "all, agents that learn only"
 PATTERN_PANEL = "all, without medium-expert where D4RL's pattern fails"
 COLUMNS = correlation_columns()
 
 
+@dataclass(frozen=True)
+class Raw:
+    """What the studies have measured with the lite oracle."""
+
+    runs: Sequence[Row]
+    curves: Sequence[Row]
+    scores: Sequence[Row]
+    points: Points
+
+    @classmethod
+    def read(cls, results: Path) -> Raw:
+        source, runs = results / "table1", read_runs("table1", results)
+        curves = source / "curves.csv"
+        scores = read_table(source / "scores.csv")
+        points = study_points(scores, runs, AGENTS)
+        if len(points.y) == 0:
+            raise DatasetError(
+                "no dataset has a complete oracle yet", remedy="run `rlassay study table1 --run`"
+            )
+        return cls(runs, read_table(curves) if curves.exists() else [], scores, points)
+
+
 def render(results: Path) -> str:
     """Correlations of every panel as CSV, figure and Markdown."""
-    source, folder = results / "table1", results / "fig2"
-    runs = read_runs("table1", results)
-    scores = read_table(source / "scores.csv")
-    points = study_points(scores, runs, AGENTS)
-    if len(points.y) == 0:
-        raise DatasetError(
-            "no dataset has a complete oracle yet", remedy="run `rlassay study table1 --run`"
-        )
-    rows = [
-        row for panel, part in panel_points(points).items() for row in correlation_rows(part, panel)
-    ]
-    for panel, oracle in other_oracles(runs).items():
-        part = join_scores(scores, oracle)
-        rows += correlation_rows(part, panel) if len(part.y) >= 3 else []
-    complete = bool(read_about(source / "runs.csv").get("complete"))
-    about = {"command": "rlassay study fig2", "complete": complete, "datasets": len(points.y)}
+    raw, folder = Raw.read(results), results / "fig2"
+    complete = bool(read_about(results / "table1" / "runs.csv").get("complete"))
+    count = len(raw.points.y)
+    about = {"command": "rlassay study fig2", "complete": complete, "datasets": count}
+    rows, ceilings = correlate(raw), ceilings_of(raw)
     write_table(folder / "correlations.csv", rows, COLUMNS, about)
-    chosen = choose(points, CANDIDATES)
-    judged = leave_one_out(points, CANDIDATES) if len(np.unique(points.environments)) > 1 else []
-    if judged:
-        write_table(folder / "choice.csv", judged, list(judged[0]), {**about, "chosen": chosen})
-    _draw(points, [row for row in rows if row["panel"] in PANELS], folder / "figure.svg")
-    text = (
-        f"{len(points.y)} datasets with a complete oracle. In brackets: 95 % bootstrap intervals.\n"
-    )
-    text += correlation_tables(rows) + _choice(judged, chosen) + _budget(folder, runs, about)
-    text += _paper(folder)
-    from rlassay.engine.files import write_atomically
-
+    write_table(folder / "ceilings.csv", ceilings, list(ceilings[0]), about)
+    shown = [row for row in rows if row["panel"] in PANELS]
+    draw_correlations(raw.points, shown, folder / "figure.svg", ceilings)
+    text = f"{count} datasets with a complete oracle. In brackets: 95 % bootstrap intervals. Last row of a table: the square root of the oracle's reliability over agents, which no score can be expected to exceed.\n"
+    text += beside_long(results)
+    text += correlation_tables(rows, ceilings) + _choice(folder, raw.points, about)
+    text += _budget(folder, raw, about) + _paper(folder)
     write_atomically(folder / "table.md", text)
     return text
 
 
-def study_points(scores: Sequence[Row], runs: Sequence[Row], agents: Sequence[str]) -> Points:
-    """Datasets whose oracle is complete, with every score at the default discount and the value scores at others."""
-    return join_scores(scores, oracle_table(runs, agents))
+def correlate(raw: Raw) -> list[Row]:
+    """Correlations of the panels, then again with the oracles that leave something out."""
+    rows = [
+        row
+        for panel, part in panel_points(raw.points).items()
+        for row in correlation_rows(part, panel)
+    ]
+    for panel, oracle in other_oracles(raw.runs, raw.curves).items():
+        part = join_scores(raw.scores, oracle)
+        rows += correlation_rows(part, panel) if len(part.y) >= 3 else []
+    return rows
 
 
-def join_scores(scores: Sequence[Row], oracle: Mapping[tuple[str, str], float]) -> Points:
-    """Scores beside a given oracle; a discount other than the default is part of the score's name."""
-    named = []
-    for row in scores:
-        suffix = "" if row["discount"] == 0.99 else f"@{row['discount']:g}"
-        if row["score_name"] is not None and row["score_name"] != "bwd":
-            named.append({**row, "score_name": f"{row['score_name']}{suffix}"})
-    signs = {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
-    signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
-    return make_points(named, oracle, signs)
+def ceilings_of(raw: Raw) -> list[Row]:
+    """The noise ceiling of every panel, and without the agents that do not learn."""
+    rows = [
+        row
+        for panel, part in panel_points(raw.points).items()
+        for row in correlation_ceilings(part, raw.runs, AGENTS, panel)
+    ]
+    learning = learning_agents(raw.runs, AGENTS)
+    if len(learning) < len(AGENTS):
+        rows += correlation_ceilings(raw.points, raw.runs, learning, LEARNING_PANEL)
+    return rows
 
 
-def other_oracles(runs: Sequence[Row]) -> dict[str, dict[tuple[str, str], float]]:
+def other_oracles(
+    runs: Sequence[Row], curves: Sequence[Row]
+) -> dict[str, dict[tuple[str, str], float]]:
     """The oracle without what may not deserve the name: runs that had not settled, agents that did not learn, mixtures
     from which value-based agents did not extract more than cloning."""
-    oracles = {SETTLED_PANEL: settled_oracle(runs, AGENTS)}
+    oracles = {
+        SETTLED_PANEL: settled_oracle(runs, curves, AGENTS),
+        FIRST_RULE_PANEL: oracle_by_first_rule(runs, AGENTS),
+    }
     learning = learning_agents(runs, AGENTS)
     if len(learning) < len(AGENTS):
         kept = {
@@ -106,59 +133,57 @@ def other_oracles(runs: Sequence[Row]) -> dict[str, dict[tuple[str, str], float]
             for key, found in complete_runs(runs, AGENTS).items()
         }
         oracles[LEARNING_PANEL] = kept
-    failed = {(row["environment"], "medium-expert") for row in pattern_rows(runs) if row["as_in_d4rl"] == "no"}  # fmt: skip
+    failed = {
+        (row["environment"], "medium-expert")
+        for row in pattern_rows(runs)
+        if row["as_in_d4rl"] == "no"
+    }
     if failed:
         whole = oracle_table(runs, AGENTS)
         oracles[PATTERN_PANEL] = {key: value for key, value in whole.items() if key not in failed}
     return oracles
 
 
-def panel_points(points: Points) -> dict[str, Points]:
-    """The three panels and everything together; a panel with fewer than three datasets is left out."""
-    parts = {
-        name: points.restrict(np.isin(points.datasets, members)) for name, members in PANELS.items()
-    }
-    return {name: part for name, part in parts.items() if len(part.y) >= 3}
-
-
-def _choice(judged: Sequence[Row], chosen: str) -> str:
+def _choice(folder: Path, points: Points, about: Row) -> str:
+    """The default of `bwd` by the stated rule, judged on the environment left out; as CSV and Markdown."""
+    if len(np.unique(points.environments)) < 2:
+        return ""
+    chosen, judged = choose(points, CANDIDATES), leave_one_out(points, CANDIDATES)
+    write_table(folder / "choice.csv", judged, list(judged[0]), {**about, "chosen": chosen})
     text = f"\n### Choice of the default\n\nChosen on all environments: `{chosen}`. Chosen on the others, judged on the one left out:\n\n"
-    return text + markdown_table(judged, list(judged[0])) if judged else ""
+    return text + markdown_table(judged, list(judged[0]))
 
 
-def _budget(folder: Path, runs: Sequence[Row], about: Row) -> str:
+def _budget(folder: Path, raw: Raw, about: Row) -> str:
     """Whether the oracle was long enough, as CSV and Markdown."""
-    halves, pattern = half_rows(runs, AGENTS), pattern_rows(runs)
+    halves, pattern = half_rows(raw.runs, AGENTS, raw.curves), pattern_rows(raw.runs)
     text = ""
     if halves:
         columns = list(halves[0])
         write_table(folder / "half_budget.csv", halves, columns, about)
-        text += (
-            "\n### The oracle at half and at full budget\n\nAgreement of the datasets' order; `unsettled` counts "
-            f"runs that diverged or changed by more than {SETTLED:g} points in their second half.\n\n"
-        )
+        text += f"\n### The oracle at half and at full budget\n\nAgreement of the datasets' order. By the evaluations of its final phase (the last third; OnestepRL: after `critic_share`) a run is settled or, having drifted by {LARGEST_DRIFT:g} points or more or diverged, still moving; with fewer than two evaluations there it is not known. `moved_after_half`: the first rule 3, more than {MOVED:g} points in the second half.\n\n"
         text += markdown_table(halves, columns)
-    shares = expert_rows(runs, AGENTS)
-    if shares:
-        left_out = sorted(set(AGENTS) - set(learning_agents(runs, AGENTS)))
-        said = f"Below {LEARNT:.0%} of it everywhere: {', '.join(left_out)}." if left_out else ""
-        text += "\n### Agents on expert data\n\nScore as a share of BC's. " + said + "\n\n"
-        text += markdown_table(shares, list(shares[0]))
+    text += _expert(raw.runs)
     if pattern:
-        text += "\n### D4RL's pattern on medium-expert\n\n" + markdown_table(
-            pattern, list(pattern[0])
-        )
+        text += "\n### D4RL's pattern on medium-expert\n\n"
+        text += markdown_table(pattern, list(pattern[0]))
     return text
+
+
+def _expert(runs: Sequence[Row]) -> str:
+    """Which agents learn at all."""
+    shares = expert_rows(runs, AGENTS)
+    if not shares:
+        return ""
+    left_out = sorted(set(AGENTS) - set(learning_agents(runs, AGENTS)))
+    said = f"Below {LEARNT:.0%} of it everywhere: {', '.join(left_out)}." if left_out else ""
+    text = "\n### Agents on expert data\n\nScore as a share of BC's. " + said + "\n\n"
+    return text + markdown_table(shares, list(shares[0]))
 
 
 def _paper(folder: Path) -> str:
     """The same correlations of the paper's printed rows, whose oracle and data are D4RL's."""
     rows = correlation_rows(printed_points(), "paper's Table 1")
-    write_table(folder / "paper.csv", rows, COLUMNS, {"command": "rlassay study fig2", "complete": True})  # fmt: skip
+    about = {"command": "rlassay study fig2", "complete": True}
+    write_table(folder / "paper.csv", rows, COLUMNS, about)
     return printed_table(rows)
-
-
-def _draw(points: Points, rows: Sequence[Row], path: Path) -> None:
-    from rlassay.study.figures import draw_correlations
-
-    draw_correlations(points, rows, path)

@@ -11,8 +11,9 @@ import numpy as np
 
 from rlassay.engine.files import replacing
 from rlassay.errors import SettingsError
-from rlassay.study.correlate import POOLED, Points, min_max
-from rlassay.study.files import Row
+from rlassay.study.analysis.correlate import POOLED, Points, min_max
+from rlassay.study.analysis.questions import FORECASTS
+from rlassay.study.grid.files import Row
 
 TRANSPORT, OTHER = "#b45309", "#1f5f8b"  # colours of bars
 BESIDE: dict[str, Any] = {
@@ -52,13 +53,16 @@ def saving(path: Path, columns: int, width: float = 4.2, height: float = 3.6, ro
     plt.close(figure)
 
 
-def draw_correlations(points: Points, rows: Sequence[Row], path: Path) -> None:
+def draw_correlations(
+    points: Points, rows: Sequence[Row], path: Path, ceilings: Sequence[Row] = ()
+) -> None:
     """A bar a score and panel: pooled Pearson with its interval; last, the oracle against the two plain baselines."""
     chosen = [r for r in rows if r["scope"] == POOLED and r["kind"] == "pearson"]
     panels = list(dict.fromkeys(row["panel"] for row in chosen))
     with saving(path, len(panels) + 1, width=4.6, height=6.5) as axes:
         for axis, panel in zip(axes, panels, strict=False):
             _bars(axis, [row for row in chosen if row["panel"] == panel], PANEL_TITLES[panel])
+            _ceiling_line(axis, ceilings, panel)
         _colour_legend(axes[0])
         _scatter(axes[-1], points)
 
@@ -77,6 +81,14 @@ def _bars(axis: Any, rows: Sequence[Row], title: str) -> None:
     axis.set(title=f"{title} (n = {known[0]['n'] if known else 0})", xlabel="Pearson with the oracle", xlim=(-1, 1))  # fmt: skip
     axis.set_xticks((-1, -0.5, 0, 0.5, 1))
     axis.axvline(0, color="black", lw=0.6)
+
+
+def _ceiling_line(axis: Any, ceilings: Sequence[Row], panel: str) -> None:
+    """Where the noise of the oracle ends what can be seen."""
+    for row in ceilings:
+        if (row["panel"], row["scope"]) == (panel, POOLED) and row["ceiling"] is not None:
+            axis.axvline(row["ceiling"], color="black", lw=1, ls="--")
+            axis.text(row["ceiling"], -0.9, "noise ceiling ", fontsize=6, ha="right")
 
 
 def _colour_legend(axis: Any) -> None:
@@ -183,3 +195,51 @@ def draw_curves(rows: Sequence[Row], path: Path, agents: Sequence[str]) -> None:
             axis.set(ylim=(-10, 125))
             axis.tick_params(labelsize=6)
         axes[0, 0].legend(fontsize=5)
+
+
+def draw_when(
+    rows: Sequence[Row], reliability: Sequence[Row], enters: Mapping[str, float], path: Path
+) -> None:
+    """Who wins when: correlation of every score with what the agents have reached after so many updates.
+
+    Lines are the long runs with their intervals, single points the ends of the lite runs; the scores whose numbers are
+    forecasts in points, the others are in the CSV.
+    """
+    names = [name for name in FORECASTS if any(row["score_name"] == name for row in rows)]
+    with saving(path, 1, width=8.5, height=4.8) as (axis,):
+        for colour, name in enumerate(names):
+            lasting = [r for r in rows if r["score_name"] == name and r["oracle"] == "long"]
+            ends = [r for r in rows if r["score_name"] == name and r["oracle"] == "lite"]
+            _line_with_band(axis, lasting, f"C{colour}", name)
+            _separate_points(axis, ends, f"C{colour}", 0.4 * (colour - len(names) / 2), name)
+        for agent, updates in enters.items():
+            axis.axvline(updates / 1000, color="grey", lw=0.8, ls=":", label=f"{agent} enters")
+        for row in reliability:
+            if row["panel"] == "mixtures" and row["ceiling"] is not None:
+                style = "--" if row["halves"] == "agents" else "-."
+                label = f"noise ceiling at the end, over {row['halves']}"
+                axis.axhline(row["ceiling"], color="black", lw=0.8, ls=style, label=label)
+        axis.set(
+            title="Which score tells what agents have reached, along their training",
+            xlabel="updates (thousands)",
+            ylabel="Pearson with the mean of the agents, D4RL's scale",
+        )
+        axis.legend(**BESIDE, title="95 % intervals over clusters", title_fontsize=7)
+
+
+def _line_with_band(axis: Any, rows: Sequence[Row], colour: str, label: str) -> None:
+    known = [row for row in rows if row["value"] is not None and row["low"] is not None]
+    x = [row["updates"] / 1000 for row in known]
+    axis.plot(x, [row["value"] for row in known], colour, marker="o", ms=3, lw=1.2, label=label)
+    low, high = ([row[end] for row in known] for end in ("low", "high"))
+    axis.fill_between(x, low, high, color=colour, alpha=0.1, lw=0)
+
+
+def _separate_points(axis: Any, rows: Sequence[Row], colour: str, shift: float, name: str) -> None:
+    for row in rows:
+        if row["value"] is not None and row["low"] is not None:
+            spread = [[row["value"] - row["low"]], [row["high"] - row["value"]]]
+            axis.errorbar(
+                row["updates"] / 1000 + shift, row["value"], yerr=np.abs(spread), fmt="D", ms=5,
+                color=colour, mfc="white", capsize=2, lw=0.8, label=f"{name}, end of the lite runs",
+            )  # fmt: skip

@@ -7,45 +7,45 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.assay.measure import discounted
-from rlassay.data.references import reference_for
 from rlassay.engine.files import write_atomically
-from rlassay.oracle import LONG_AGENTS, PROFILES
-from rlassay.scores import SCORES
-from rlassay.study.cells import Cell, Report, read_runs
-from rlassay.study.data import StudyData
-from rlassay.study.files import Row, markdown_table, read_table, write_table
-from rlassay.study.plan import (
-    ENVIRONMENTS,
-    FRESH_MIXTURES,
-    LONG,
-    ORACLE_DATASETS,
-    PANELS,
-    Profile,
-)
-from rlassay.study.questions import (
+from rlassay.oracle.profiles import LONG_AGENTS, PROFILES
+from rlassay.study.analysis.correlate import choose, oracle_table
+from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
+from rlassay.study.analysis.points import join_scores
+from rlassay.study.analysis.questions import (
     Grid,
     forecast_rows,
     jackknife_rows,
     make_grid,
+    primary_answer,
     question_rows,
-    reliability_over_agents,
-    reliability_over_seeds,
     when_rows,
 )
-from rlassay.study.rest import curves_by_run, rest_rows, rest_summary
+from rlassay.study.analysis.reliability import (
+    ceiling_row,
+    reliability_over_agents,
+    reliability_over_seeds,
+)
+from rlassay.study.analysis.rest import CLONING_SHARE, curves_by_run, rest_rows, rest_summary
+from rlassay.study.fig2 import CANDIDATES
+from rlassay.study.figures import draw_when
+from rlassay.study.grid.cells import Cell, Report, read_runs
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
+from rlassay.study.grid.plan import ENVIRONMENTS, LONG, MIXTURES, OTHERS, Profile
+from rlassay.study.side_by_side import mixtures_are_complete
 
-MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
-DEFAULT_DISCOUNT = 0.99
 LONG_UPDATES = PROFILES["long"]["*"]["updates"]
-OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
+LITE_UPDATES = PROFILES["lite"]["*"]["updates"]
+ENTERS = {agent: share * LONG_UPDATES for agent, share in CLONING_SHARE.items()}
+NOT_PRINTED = ("rest", "when")  # tables of every run and every evaluation stay in their CSV
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Train what is missing, in the order of the plan; its budget is `long`, whatever profile is named."""
-    from rlassay.study.data import study_data
-    from rlassay.study.table1 import available, describe
-    from rlassay.study.training import LONG_COLUMNS, LONG_CURVE_COLUMNS, run_trainings
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.running import available, describe
+    from rlassay.study.grid.training import LONG_COLUMNS, LONG_CURVE_COLUMNS, run_trainings
 
     data = {
         environment: study_data(environment, (*MIXTURES, *OTHERS), LONG, zoo, report)
@@ -58,7 +58,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def long_cells(data: Mapping[str, Mapping[str, StudyData]]) -> list[Cell]:
     """(a) the mixtures, (b) the other datasets, (c) the mixtures once more with another seed."""
-    from rlassay.study.training import training_cells
+    from rlassay.study.grid.training import training_cells
 
     def part(names: Sequence[str], seed: int) -> list[Cell]:
         ordered = [datasets[name] for name in names for datasets in data.values()]
@@ -72,9 +72,8 @@ def render(results: Path) -> str:
     folder, runs = results / "long", read_runs("long", results)
     text = _progress(runs) + f"\nEvaluation took {evaluation_share(runs):.1%} of the time.\n"
     grid = make_grid(scores_on_d4rl_scale(results), runs, LONG_AGENTS)
-    mixtures = grid.restrict(np.isin(grid.datasets, MIXTURES))
-    if len(mixtures.datasets) == len(MIXTURES) * len(ENVIRONMENTS):
-        text += _answers(folder, grid, mixtures, runs)
+    if mixtures_are_complete(grid):
+        text += _answers(results, grid, runs)
     write_atomically(folder / "table.md", text)
     return text
 
@@ -101,91 +100,58 @@ def evaluation_share(runs: Sequence[Row]) -> float:
     return sum(run["evaluation_seconds"] for run in done) / total if total else 0.0
 
 
-def scores_on_d4rl_scale(results: Path) -> dict[tuple[str, str], dict[str, float]]:
-    """Scores of all datasets, means over scoring seeds at the default discount, in points of the normalised score."""
-    values: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for study in ("table1", "confirm"):
-        for row in read_table(results / study / "scores.csv"):
-            if row["value"] is not None and row["discount"] == DEFAULT_DISCOUNT:
-                cell = values.setdefault((row["environment"], row["dataset"]), {})
-                cell.setdefault(row["score_name"], []).append(row["value"])
+def _answers(results: Path, grid: Grid, runs: Sequence[Row]) -> str:
+    """The primary answer, tables of every question as CSV and Markdown, and who wins when."""
+    folder = results / "long"
+    mixtures = grid.restrict(np.isin(grid.datasets, MIXTURES))
+    whole = len(grid.datasets) == (len(MIXTURES) + len(OTHERS)) * len(ENVIRONMENTS)
+    panels = {"mixtures": mixtures} | ({"all": grid} if whole else {})
+    tables = _tables(folder, panels, runs) | {"when": _when(results, mixtures)}
+    about = {"command": "rlassay study long", "datasets": len(grid.datasets)}
+    text = f"\n{primary_answer(tables['questions'])}\n"
+    for name, rows in tables.items():
+        write_table(folder / f"{name}.csv", rows, list(rows[0]), about)
+        if name not in NOT_PRINTED:
+            text += f"\n### {name.replace('_', ' ').capitalize()}\n\n"
+            text += markdown_table(rows, list(rows[0]))
+    draw_when(tables["when"], tables["reliability"], ENTERS, folder / "when.svg")
+    return text + (_default(results, runs) if whole else "")
+
+
+def _tables(folder: Path, panels: Mapping[str, Grid], runs: Sequence[Row]) -> dict[str, list[Row]]:
+    """The rows of every question, by name."""
+    resting = rest_rows(read_table(folder / "curves.csv"))
     return {
-        key: {
-            name: points
-            for name, found in cell.items()
-            if (points := _points(key[0], name, float(np.mean(found)))) is not None
-        }
-        for key, cell in values.items()
-    }
-
-
-def _points(environment: str, name: str, value: float) -> float | None:
-    """A score on D4RL's scale, 0 to 100; none where it has no place there."""
-    reference, spec = reference_for(environment), SCORES.get(name)
-    if reference is None or spec is None or spec.relative is None:
-        return None
-    if spec.relative == "return":
-        return float(reference.normalise(value))
-    low, high = discounted(reference, DEFAULT_DISCOUNT) or (np.nan, np.nan)
-    return 100 * (value - low) / (high - low)
-
-
-def _answers(folder: Path, grid: Grid, mixtures: Grid, runs: Sequence[Row]) -> str:
-    """Tables of every question, each as CSV and Markdown."""
-    curves = read_table(folder / "curves.csv")
-    panels = {"mixtures": mixtures} | (
-        {"all": grid} if len(grid.datasets) > len(mixtures.datasets) else {}
-    )
-    resting = rest_rows(curves)
-    tables = {
         "questions": [row for name, part in panels.items() for row in question_rows(part, name)],
         "forecasts": [row for name, part in panels.items() for row in forecast_rows(part, name)],
         "jackknife": [row for name, part in panels.items() for row in jackknife_rows(part, name)],
         "reliability": _reliability(panels, runs),
         "rest": resting,
         "rest_by_agent": rest_summary(resting),
-        "when": when_rows(mixtures, _mean_curves(curves), {"onestep": 0.8 * LONG_UPDATES}),
     }
-    about = {"command": "rlassay study long", "datasets": len(grid.datasets)}
-    text = ""
-    for name, rows in tables.items():
-        write_table(folder / f"{name}.csv", rows, list(rows[0]), about)
-        if name not in ("rest", "when"):
-            text += f"\n### {name.replace('_', ' ').capitalize()}\n\n" + markdown_table(
-                rows, list(rows[0])
-            )
-    return text
 
 
 def _reliability(panels: Mapping[str, Grid], runs: Sequence[Row]) -> list[Row]:
     """The noise ceiling of every panel: the square root of the oracle's reliability."""
-    rows: list[Row] = []
-    for panel, grid in panels.items():
-        found = reliability_over_agents(grid)
-        rows.append(
-            {
-                "panel": panel,
-                "halves": "agents",
-                "n": len(grid.datasets),
-                "reliability": found,
-                "ceiling": found**0.5,
-            }
-        )
+    rows = [
+        ceiling_row(panel, "agents", len(grid.datasets), reliability_over_agents(grid.reached))
+        for panel, grid in panels.items()
+    ]
     both = reliability_over_seeds([run for run in runs if run["dataset"] in MIXTURES], LONG_AGENTS)
-    if both is not None:
-        rows.append(
-            {
-                "panel": "mixtures",
-                "halves": "seeds",
-                "n": both[1],
-                "reliability": both[0],
-                "ceiling": both[0] ** 0.5,
-            }
-        )
-    return rows
+    return rows if both is None else [*rows, ceiling_row("mixtures", "seeds", both[1], both[0])]
 
 
-def _mean_curves(curves: Sequence[Row]) -> dict[tuple[str, str, str], dict[float, float]]:
+def _when(results: Path, mixtures: Grid) -> list[Row]:
+    """Correlations along the long runs, and those of the lite runs' ends as points of their own."""
+    lasting = mean_curves(read_table(results / "long" / "curves.csv"))
+    rows = [{"oracle": "long", **row} for row in when_rows(mixtures, lasting, ENTERS)]
+    known = [results / study / "curves.csv" for study in ("table1", "confirm")]
+    lite = [row for path in known if path.exists() for row in read_table(path)]
+    ends = [row for row in lite if row["updates"] == LITE_UPDATES]
+    return rows + [{"oracle": "lite", **row} for row in when_rows(mixtures, mean_curves(ends), {})]
+
+
+def mean_curves(curves: Sequence[Row]) -> dict[tuple[str, str, str], dict[float, float]]:
     """Mean over seeds of every evaluation, by environment, dataset and agent."""
     found: dict[tuple[str, str, str], dict[float, list[float]]] = {}
     for (environment, dataset, agent, _), points in curves_by_run(curves).items():
@@ -193,3 +159,13 @@ def _mean_curves(curves: Sequence[Row]) -> dict[tuple[str, str, str], dict[float
         for updates, score in points:
             cell.setdefault(updates, []).append(score)
     return {key: {u: float(np.mean(v)) for u, v in cell.items()} for key, cell in found.items()}
+
+
+def _default(results: Path, runs: Sequence[Row]) -> str:
+    """Rule 8: the default of `bwd` chosen again, on all datasets, from scores that shared one epsilon."""
+    path = results / "long" / "scores.csv"
+    if not path.exists():
+        return "\nThe default of `bwd` is chosen again once `rlassay study paper --run` has scored all datasets together.\n"
+    points = join_scores(read_table(path), oracle_table(runs, LONG_AGENTS))
+    known = [name for name in CANDIDATES if name in points.x]
+    return f"\nDefault of `bwd` by rule 1 on the long oracle of {len(points.y)} datasets, among {', '.join(known)}: `{choose(points, known)}`.\n"

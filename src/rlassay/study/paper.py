@@ -1,41 +1,136 @@
-"""The paper's printed Table 1, to stand beside ours. Source: "Expert or not?", Table 1; starred oracles as printed."""
+"""Algorithm 1 as printed: preset `paper` on every dataset of the long oracle, beside the mended default (rule 10).
+
+Also what rule 8 needs: the candidates for the default of `bwd`, all datasets of an environment scored together.
+"""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
-from rlassay.study.correlate import Points
+from rlassay.engine.files import write_atomically
+from rlassay.engine.store import Task
+from rlassay.study.analysis.d4rl_scale import PAPER_SCORES, mean_scores
+from rlassay.study.fig2 import CANDIDATES
+from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
+from rlassay.study.grid.plan import DEFAULT_DISCOUNT, LONG, MIXTURES, OTHERS, Profile
 
-COLUMNS = ("oracle", "advantage", "pd", "q", "reward", "bwd")
-TABLE_1 = {
-    ("HalfCheetah", "random"): (15.26, 0.019, -0.125, -52.205, -0.286, 0.006),
-    ("HalfCheetah", "medium"): (44.78, -0.095, -13.347, 414.775, 4.762, 468.918),
-    ("HalfCheetah", "medium-replay"): (41.17, -0.538, -33.724, 183.582, 3.091, 295.577),
-    ("HalfCheetah", "medium-expert"): (80.01, -0.436, -17.851, 678.412, 7.727, 1130.780),
-    ("HalfCheetah", "expert"): (80.40, 0.122, -31.876, 1029.175, 10.639, 1185.976),
-    ("Hopper", "random"): (10.55, -0.147, -0.272, 10.392, 0.836, 21.677),
-    ("Hopper", "medium"): (62.23, 0.020, -1.805, 238.403, 3.100, 306.393),
-    ("Hopper", "medium-replay"): (75.87, 0.037, -5.110, 129.268, 2.378, 237.555),
-    ("Hopper", "medium-expert"): (92.79, 0.295, -2.269, 276.679, 3.355, 356.766),
-    ("Hopper", "expert"): (99.83, 0.093, -1.573, 348.335, 3.610, 391.350),
-    ("Walker2d", "random"): (2.03, -0.030, -0.158, -1.063, 0.090, 0.251),
-    ("Walker2d", "medium"): (76.67, -0.311, -16.264, 279.726, 3.392, 358.277),
-    ("Walker2d", "medium-replay"): (60.98, 0.004, -18.606, 134.724, 2.476, 268.269),
-    ("Walker2d", "medium-expert"): (103.27, -0.552, -14.659, 362.572, 4.156, 510.431),
-    ("Walker2d", "expert"): (107.03, -0.268, -7.108, 484.168, 4.913, 543.489),
-}
+PRESET = "paper"
+SCORES = ("q", "advantage", "pd", "bwd.dual", "bwd.exact")
+LITERAL = "bwd.dual literal"  # without the constant that is added back
+BESIDE = ("q", "bwd.exact")  # of the default preset
+COLUMNS = ("environment", "dataset", "score_name", "seed", "preset", "value", "converged")
 
 
-def printed(environment: str, dataset: str) -> dict[str, float]:
-    """The paper's row for a split of an environment; empty where it has none."""
-    row = TABLE_1.get((environment.partition("-")[0], dataset))
-    return {} if row is None else dict(zip((f"paper_{name}" for name in COLUMNS), row, strict=True))
+def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
+    """Score every dataset with the preset, one task a dataset and seed; then the candidates of rule 8."""
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.running import available, describe, run_scores
+
+    data = {
+        environment: study_data(environment, (*MIXTURES, *OTHERS), LONG, zoo, report)
+        for environment in available(zoo)
+    }
+    about, table = describe("paper", LONG), results / PAPER_SCORES
+    cells = paper_cells([each for datasets in data.values() for each in datasets.values()])
+    failures = run_cells(
+        cells,
+        table=table,
+        export=lambda: export_cells(table, cells, COLUMNS, paper_rows, about),
+        report=report,
+    )
+    asked = [(CANDIDATES, {})]
+    return failures + run_scores(results / "long", data, asked, LONG, about, report)
 
 
-def printed_points() -> Points:
-    """The printed rows as points of a correlation; the paper gives no seeds."""
-    environments, datasets = (np.array([key[i] for key in TABLE_1]) for i in (0, 1))
-    columns = dict(zip(COLUMNS, np.array(list(TABLE_1.values())).T, strict=True))
-    oracle = columns.pop("oracle")
-    scores = {name: values[:, None] for name, values in columns.items()}
-    return Points(environments, datasets, oracle, scores, {name: -1 if name == "pd" else 1 for name in scores})  # fmt: skip
+def paper_cells(datasets: Sequence[StudyData], seeds: int = LONG.score_seeds) -> list[Cell]:
+    """One cell a dataset and seed; its key holds every setting that is used."""
+    from rlassay.scoring import PRESETS
+    from rlassay.scoring import SCORES as KNOWN
+    from rlassay.settings import flatten
+
+    settings = flatten(PRESETS[PRESET])
+    revisions = {name: KNOWN[name].revision for name in SCORES}
+    asked = {"preset": PRESET, "scores": list(SCORES), "revisions": revisions, "settings": settings}
+    return [
+        Cell(
+            Task(
+                "paper-scores",
+                "rlassay.study.paper:score_task",
+                {**asked, "seed": seed},
+                data.reference,
+                label=f"preset {PRESET} on {data.environment} {data.name}, seed {seed}",
+            ),
+            {
+                "environment": data.environment,
+                "dataset": data.name,
+                "seed": seed,
+                "preset": PRESET,
+            },
+        )
+        for data in datasets
+        for seed in range(seeds)
+    ]
+
+
+def score_task(
+    settings: Mapping[str, Any], data: Mapping[str, Any], folder: Path
+) -> dict[str, Any]:
+    """The worker's side: the values, and the dual's without its constant."""
+    import rlassay
+
+    card = rlassay.score(
+        data["path"], preset=settings["preset"], scores=settings["scores"], seed=settings["seed"]
+    )
+    return {
+        "scores": {name: [found.value, found.converged] for name, found in card.scores.items()},
+        "literal": card.diagnosis["transport"].get("dual", {}).get("literal"),
+    }
+
+
+def paper_rows(cell: Cell, result: Mapping[str, Any]) -> list[Row]:
+    """One row a score; a score whose inputs are missing, or that is no number, is an empty cell."""
+    found = {name: result["scores"].get(name, (None, None)) for name in SCORES}
+    found[LITERAL] = (result["literal"], None)
+    return [
+        {"score_name": name, "value": value, "converged": converged}
+        for name, (value, converged) in found.items()
+    ]
+
+
+def render(results: Path) -> str:
+    """Algorithm 1 as printed and the mended default, dataset by dataset; as CSV and Markdown."""
+    printed = mean_scores(read_table(results / PAPER_SCORES))
+    known = [results / study / "scores.csv" for study in ("table1", "confirm")]
+    default = mean_scores(
+        row
+        for path in known
+        if path.exists()
+        for row in read_table(path)
+        if row["discount"] == DEFAULT_DISCOUNT
+    )
+    rows = [
+        {"environment": key[0], "dataset": key[1]}
+        | {f"{name}, as printed": scores.get(name) for name in ("q", "bwd.dual", LITERAL)}
+        | {f"{name}, default": default.get(key, {}).get(name) for name in BESIDE}
+        for key, scores in printed.items()
+    ]
+    if not rows:
+        return "Nothing has been scored with preset `paper` yet.\n"
+    columns = list(rows[0])
+    about = {"command": "rlassay study paper", "preset": PRESET}
+    write_table(results / "long" / "paper_table.csv", rows, columns, about)
+    text = (
+        "Algorithm 1 as printed (preset `paper`) beside the default; means over scoring seeds.\n\n"
+    )
+    text += markdown_table([{k: _short(v) for k, v in row.items()} for row in rows], columns)
+    write_atomically(results / "long" / "paper_table.md", text)
+    return text
+
+
+def _short(value: Any) -> Any:
+    """A diverged dual has twenty digits: in short form."""
+    return f"{value:.2e}" if isinstance(value, float) and abs(value) >= 1e6 else value

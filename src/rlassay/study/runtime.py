@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rlassay.study.cells import Report
-from rlassay.study.correlate import oracle_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.plan import AGENTS, PANELS, Profile
+from rlassay.engine.files import write_atomically
+from rlassay.study.analysis.correlate import oracle_table
+from rlassay.study.grid.cells import Report
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.grid.plan import AGENTS, PANELS, Profile
+from rlassay.study.timing import scoring_seconds, update_seconds
 
+REVISION = 2  # of the measurement: rows of another one are measured again
 FULL_UPDATES = 1_000_000  # of one trained policy, the paper's budget
-PROBE_UPDATES = 2_000  # measured, after a warm-up of as many
 DATASET = "medium-expert"
 TRANSITIONS = (1_000, 3_000, 10_000, 30_000)
 CRITIC_STEPS = (300, 1_000, 3_000)
 FULL = (100_000, 10_000)  # transitions and critic steps
 CUTS = (*((n, FULL[1]) for n in TRANSITIONS), *((FULL[0], steps) for steps in CRITIC_STEPS), FULL)
+FIRST, SECOND, FEW = (
+    "all scores, first call",
+    "all scores, second call",
+    "q, bwd.exact and bwd.tail",
+)
+SCORINGS: Mapping[str, Sequence[str] | None] = {
+    FIRST: None,
+    SECOND: None,
+    FEW: ("bwd.exact", "bwd.tail", "q"),
+}
 TIME_COLUMNS = (
+    "environment",
     "what",
     "seconds",
     "milliseconds_per_update",
@@ -37,94 +49,113 @@ AGREEMENT_COLUMNS = (
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
-    """Measure; not resumable piece by piece, it takes minutes. Wants an otherwise idle machine."""
-    from rlassay.study.data import study_data
-    from rlassay.study.table1 import available, describe
+    """Measure what is missing; every measurement is kept as soon as it is made. Wants an otherwise idle machine."""
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.running import available, describe
 
-    environment = available(zoo)[0]
-    data = study_data(environment, PANELS["all"], profile, zoo, report)
-    about = {**describe("runtime", profile), "complete": True}
-    rows = time_rows(environment, data[DATASET].path, report)
-    write_table(
-        results / "runtime" / "times.csv", rows, TIME_COLUMNS, {**about, "environment": environment}
-    )
-    growth = growth_rows(environment, {name: each.path for name, each in data.items()}, report)
-    write_table(results / "runtime" / "growth.csv", growth, GROWTH_COLUMNS, about)
+    folder, about = results / "runtime", describe("runtime", profile)
+    known = available(zoo)
+    paths = {
+        environment: study_data(environment, [DATASET], profile, zoo, report)[DATASET].path
+        for environment in known
+    }
+    run_times(folder / "times.csv", paths, about, report)
+    if not read_about(folder / "growth.csv").get("complete"):
+        data = study_data(known[0], PANELS["all"], profile, zoo, report)
+        growth = growth_rows(known[0], {name: each.path for name, each in data.items()}, report)
+        write_table(folder / "growth.csv", growth, GROWTH_COLUMNS, {**about, "complete": True})
     return []
 
 
-def time_rows(environment: str, path: Path, report: Report) -> list[Row]:
-    """Seconds of `score` (cold and warm), and of an update of each agent with the official sizes."""
-    rows = []
-    for what in ("score, first call", "score, second call"):
-        rows.append({"what": what, "seconds": _scoring_seconds(path, None, {})})
-        report(f"{what}: {rows[-1]['seconds']:.1f} s")
-    only = _scoring_seconds(path, ["bwd.exact", "bwd.tail", "q"], {})
-    rows.append({"what": "score of q, bwd.exact and bwd.tail only", "seconds": only})
+# -- seconds ---------------------------------------------------------------------------------------------------------
+
+
+def run_times(table: Path, paths: Mapping[str, Path], about: Row, report: Report) -> None:
+    """Every scoring and every agent of every environment; the table grows with each, and a second start goes on."""
+    kept = read_table(table, checked=False) if table.exists() else []
+    rows = [row for row in kept if row.get("revision") == REVISION]
+    done = {(row["environment"], row["what"]) for row in rows}
+    asked = [
+        (environment, what, measure)
+        for environment, path in paths.items()
+        for what, measure in measurements(environment, path).items()
+    ]
+    for k, (environment, what, measure) in enumerate(asked, 1):
+        if (environment, what) in done:
+            continue
+        report(f"{k} of {len(asked)}: {environment}, {what} ...")
+        row = {"environment": environment, "what": what, **measure(), "revision": REVISION}
+        rows.append(row)
+        report(f"{k} of {len(asked)}: {environment}, {what}: {_news(row)}")
+        missing = [f"{e}, {w}" for e, w, _ in asked if (e, w) not in {(r["environment"], r["what"]) for r in rows}]  # fmt: skip
+        described = {**about, "complete": not missing, "missing": missing}
+        write_table(table, with_ratios(rows), (*TIME_COLUMNS, "revision"), described)
+
+
+def measurements(environment: str, path: Path) -> dict[str, Callable[[], Row]]:
+    """What is timed in an environment, by name: scorings first, because training is compared with them."""
+    found: dict[str, Callable[[], Row]] = {
+        what: lambda names=names: {"seconds": scoring_seconds(path, names)}
+        for what, names in SCORINGS.items()
+    }
     for agent in AGENTS:
-        report(f"{agent}: timing {3 * PROBE_UPDATES:,} updates (minutes for the slow agents) ...")
-        each = _update_seconds(agent, environment, path)
-        full = each * FULL_UPDATES
-        rows.append(
-            {
-                "what": f"training {agent}, {FULL_UPDATES:,} updates (extrapolated)",
-                "milliseconds_per_update": 1e3 * each,
-                "seconds_for_full_budget": full,
-                "times_scoring": full / rows[0]["seconds"],
-            }
-        )
-        report(f"{agent}: {1e3 * each:.2f} ms an update")
-    return rows
+        found[f"training {agent}"] = lambda agent=agent: {
+            "milliseconds_per_update": 1e3 * update_seconds(agent, environment, path)
+        }
+    return found
 
 
-def _scoring_seconds(
-    path: Path, scores: Sequence[str] | None, settings: Mapping[str, Any]
-) -> float:
-    from rlassay.assay import score
-
-    started = time.perf_counter()
-    score(path, scores=scores, settings=settings)
-    return time.perf_counter() - started
+def with_ratios(rows: Sequence[Row]) -> list[Row]:
+    """Training in full, and how many scorings of all scores it costs, first call and compilation included."""
+    scoring = {row["environment"]: row["seconds"] for row in rows if row["what"] == FIRST}
+    return [row if row.get("seconds") is not None else row | _in_full(row, scoring) for row in rows]
 
 
-def _update_seconds(agent: str, environment: str, path: Path) -> float:
-    """Seconds of an update with the paper's settings: the difference of two budgets takes compilation out."""
-    import tempfile
+def _in_full(row: Row, scoring: Mapping[str, float]) -> Row:
+    full = row["milliseconds_per_update"] / 1e3 * FULL_UPDATES
+    once = scoring.get(row["environment"])
+    return {"seconds_for_full_budget": full, "times_scoring": full / once if once else None}
 
-    from rlassay.agents import train_agent
-    from rlassay.formats import load
 
-    data, seconds = load(path), []
-    for updates in (PROBE_UPDATES, 2 * PROBE_UPDATES):
-        with tempfile.TemporaryDirectory() as folder:
-            changes = {"updates": updates, "eval_every": 10 * PROBE_UPDATES, "eval_episodes": 1}
-            started = time.perf_counter()
-            train_agent(agent, data, environment, folder=folder, settings=changes)
-            seconds.append(time.perf_counter() - started)
-    return max(seconds[1] - seconds[0], 1e-9) / PROBE_UPDATES
+def _news(row: Row) -> str:
+    if row.get("seconds") is not None:
+        return f"{row['seconds']:.1f} s"
+    return f"{row['milliseconds_per_update']:.2f} ms an update"
+
+
+# -- how little is enough --------------------------------------------------------------------------------------------
 
 
 def growth_rows(environment: str, paths: Mapping[str, Path], report: Report) -> list[Row]:
     """Scores of every dataset with fewer transitions or a shorter critic; the last row of each is the full one."""
-    from rlassay.assay import score
     from rlassay.formats import load
 
     datasets = {name: load(path) for name, path in paths.items()}
     rows = []
     for transitions, steps in CUTS:
-        settings = {"critic.steps": steps, "critic.refresh": min(2_000, steps)}
         for name, data in datasets.items():
-            started = time.perf_counter()
-            part = _first_rows(data, transitions)
-            card = score(part, scores=list(GROWTH_SCORES), settings=settings, seed=1)
-            seconds = time.perf_counter() - started
             cut = {"transitions": transitions, "critic_steps": steps, "environment": environment, "dataset": name}  # fmt: skip
-            rows += [
-                {**cut, "score_name": each, "value": card[each].value, "seconds": seconds}
-                for each in GROWTH_SCORES
-            ]
+            rows += [{**cut, **found} for found in _cut_scores(data, transitions, steps)]
         report(f"{transitions:,} transitions, {steps:,} critic steps: done")
     return rows
+
+
+def _cut_scores(data: Any, transitions: int, steps: int) -> list[Row]:
+    """Scores from whole episodes, spread over the file, with about so many rows."""
+    import time
+
+    import rlassay
+    from rlassay.collect.graded import thin_episodes
+
+    settings = {"critic.steps": steps, "critic.refresh": min(2_000, steps)}
+    started = time.perf_counter()
+    part = thin_episodes(data, transitions)
+    card = rlassay.score(part, scores=list(GROWTH_SCORES), settings=settings, seed=1)
+    seconds = time.perf_counter() - started
+    return [
+        {"score_name": each, "value": card[each].value, "seconds": seconds}
+        for each in GROWTH_SCORES
+    ]
 
 
 def agreement_rows(growth: Sequence[Row], oracle: Mapping[tuple[str, str], float]) -> list[Row]:
@@ -160,17 +191,15 @@ def _pearson(
     return float(np.corrcoef(*values)[0, 1])
 
 
-def _first_rows(data: Any, transitions: int) -> Any:
-    """Whole episodes, spread over the file, with about so many rows."""
-    from rlassay.collect.graded import thin_episodes
-
-    return thin_episodes(data, transitions)
+# -- rendering -------------------------------------------------------------------------------------------------------
 
 
 def render(results: Path) -> str:
     """The measured times and what smaller scores are worth, as Markdown, CSV and figure."""
     folder = results / "runtime"
-    text = markdown_table(read_table(folder / "times.csv"), TIME_COLUMNS)
+    times = read_table(folder / "times.csv")
+    columns = [name for name in TIME_COLUMNS if any(row.get(name) is not None for row in times)]
+    text = markdown_table(times, columns)
     runs = results / "table1" / "runs.csv"
     oracle = oracle_table(read_table(runs), AGENTS) if runs.exists() else {}
     agreement = agreement_rows(read_table(folder / "growth.csv"), oracle)
@@ -181,8 +210,6 @@ def render(results: Path) -> str:
     write_table(folder / "agreement.csv", agreement, AGREEMENT_COLUMNS, about)
     text += "\n### How little is enough\n\n" + markdown_table(agreement, AGREEMENT_COLUMNS)
     _draw(agreement, folder / "figure.svg")
-    from rlassay.engine.files import write_atomically
-
     write_atomically(folder / "table.md", text)
     return text
 
@@ -210,7 +237,3 @@ def _draw(agreement: Sequence[Row], path: Path) -> None:
         ylabel="Pearson over the datasets",
         log=True,
     )
-
-
-def complete(results: Path) -> bool:
-    return bool(read_about(results / "runtime" / "times.csv").get("complete"))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rlassay.errors import DatasetError
-from rlassay.study.cells import Report, export_cells, read_runs, run_cells
-from rlassay.study.correlate import oracle_table
-from rlassay.study.files import Row, markdown_table, read_about, read_table, write_table
-from rlassay.study.paper import printed
-from rlassay.study.plan import AGENTS, ENVIRONMENTS, ORACLE_DATASETS, PANELS, Profile
+from rlassay.study.analysis.correlate import oracle_table
+from rlassay.study.grid.cells import Report, read_runs
+from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
+from rlassay.study.grid.plan import AGENTS, DEFAULT_DISCOUNT, ORACLE_DATASETS, PANELS, Profile
+from rlassay.study.grid.running import Asked, available, describe, run_oracle, run_scores
+from rlassay.study.printed import printed
+from rlassay.study.scoring import FIRST_SCORES
 
-DISCOUNTS = (0.99, 0.995, 0.999)  # a value at .99 can misorder long episodes
+OTHER_DISCOUNTS = (0.995, 0.999)  # a value at .99 can misorder long episodes
 VALUE_SCORES = (
     "q",
     "advantage",
@@ -27,7 +27,6 @@ VALUE_SCORES = (
 LATER_SCORES = (
     "return_by_step",
 )  # proposed after looking at the first results (docs/study.md); cells of their own keep the earlier ones valid
-Asked = tuple[Sequence[str], Mapping[str, Any]]  # scores, and the settings they are computed with
 SHOWN = (
     "reward",
     "return",
@@ -44,104 +43,22 @@ SHOWN = (
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Score and train what is missing, then export; returns the causes of failures."""
-    from rlassay.scores import SCORES
-    from rlassay.study.data import study_data
+    from rlassay.study.grid.data import study_data
 
     folder, about = results / "table1", describe("table1", profile)
     data = {
         environment: study_data(environment, PANELS["all"], profile, zoo, report)
         for environment in available(zoo)
     }
-    first = [name for name in SCORES if name not in LATER_SCORES]
-    asked: list[Asked] = [(first, {}), (LATER_SCORES, {})]
-    asked += [(VALUE_SCORES, {"critic.discount": discount}) for discount in DISCOUNTS[1:]]
-    failures = run_scores(folder, data, asked, profile, about, report)
+    failures = run_scores(folder, data, asked_scores(), profile, about, report)
     trained = [[datasets[name] for name in ORACLE_DATASETS] for datasets in data.values()]
     return failures + run_oracle(folder, trained, profile, about, report)
 
 
-def describe(study: str, profile: Profile) -> Row:
-    """What the raw tables of a study say of themselves."""
-    command = f"rlassay study {study} --profile {profile.name} --run"
-    return {"command": command, "profile": profile.name}
-
-
-def run_scores(
-    folder: Path, data: Mapping[str, Mapping[str, Any]], asked: Sequence[Asked], profile: Profile, about: Row,
-    report: Report,
-) -> list[str]:  # fmt: skip
-    """Every asked group of scores, with its settings, of every environment's datasets."""
-    from rlassay.study.scoring import COLUMNS, score_cells, score_rows
-
-    grid = [
-        cell
-        for environment, datasets in data.items()
-        for scores, settings in asked
-        for cell in score_cells(environment, list(datasets.values()), profile.score_seeds, scores, settings)
-    ]  # fmt: skip
-    table = folder / "scores.csv"
-    return run_cells(
-        grid,
-        table=table,
-        export=lambda: export_cells(table, grid, COLUMNS, score_rows, about),
-        report=report,
-    )
-
-
-def run_oracle(
-    folder: Path, data: Sequence[Sequence[Any]], profile: Profile, about: Row, report: Report
-) -> list[str]:
-    """Every agent on every dataset; `data` has one sequence an environment, in the same order."""
-    from rlassay.study.training import run_trainings
-
-    cells = _interleaved(data, profile)
-    _tell_grid(cells, report)
-    return run_trainings(folder, cells, about, report)
-
-
-def _interleaved(grids: Sequence[Sequence[Any]], profile: Profile) -> list[Any]:
-    """The first dataset of every environment, then the second: the most telling comparisons are complete first."""
-    from rlassay.study.training import training_cells
-
-    ordered = [data for column in zip(*grids, strict=True) for data in column]
-    return training_cells(ordered, AGENTS, range(profile.oracle_seeds), profile.name)
-
-
-def _tell_grid(cells: Sequence[Any], report: Report) -> None:
-    """Before anything long starts: how many runs, and the hours by the milliseconds an update has cost so far."""
-    from rlassay.engine.store import RunStore
-
-    store = RunStore()
-    known: dict[str, list[float]] = {}
-    missing: dict[str, int] = {}
-    for cell in cells:
-        agent, found = cell.columns["agent"], store.result(cell.task)
-        if found is None:
-            missing[agent] = missing.get(agent, 0) + cell.task.settings["settings"]["updates"]
-        else:
-            known.setdefault(agent, []).append(1e3 * found["seconds"]["total"] / found["updates"])
-    cost = {agent: float(np.mean(values)) for agent, values in known.items()}
-    typical = float(np.mean(list(cost.values()))) if cost else 2.0
-    hours = sum(updates * cost.get(agent, typical) for agent, updates in missing.items()) / 3.6e6
-    shown = ", ".join(f"{agent} {value:.2f} ms" for agent, value in sorted(cost.items()))
-    report(
-        f"{len(cells)} runs; an update costs {shown or 'about 2 ms (assumed)'}; {hours:.1f} core hours to go"
-    )
-
-
-def available(zoo: Path, wanted: Sequence[str] = ENVIRONMENTS) -> list[str]:
-    """Those of the wanted environments that the zoo holds with at least two seeds; none is refused."""
-    from rlassay.collect.sources import ZOO_REMEDY, ZooActors
-    from rlassay.collect.zoo import read_manifest
-
-    known = read_manifest(zoo)["environments"]
-    found = [env for env in wanted if env in known and len(ZooActors.open(zoo, env).seeds()) > 1]
-    if not found:
-        raise DatasetError(
-            f"{zoo} holds no actors of two training runs of {' or '.join(wanted)}",
-            remedy=ZOO_REMEDY,
-        )
-    return found
+def asked_scores() -> list[Asked]:
+    """What the study scores: the first scores, those proposed later, and value scores at the other discounts."""
+    rescored = [(VALUE_SCORES, {"critic.discount": discount}) for discount in OTHER_DISCOUNTS]
+    return [(FIRST_SCORES, {}), (LATER_SCORES, {}), *rescored]
 
 
 def render(results: Path) -> str:
@@ -175,7 +92,7 @@ def table_rows(scores: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
             )
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for row in scores:
-        if row["discount"] == DISCOUNTS[0] and row["dataset"] is not None:
+        if row["discount"] == DEFAULT_DISCOUNT and row["dataset"] is not None:
             cell = values.setdefault((row["environment"], row["dataset"]), {})
             if row["value"] is not None:
                 cell.setdefault(row["score_name"], []).append(row["value"])

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.stats import mean_interval
-from rlassay.study.cells import Cell, Report, read_runs
-from rlassay.study.files import Row
-from rlassay.study.plan import Profile
-from rlassay.study.sweep import run_sweep, write_sweep
+from rlassay.study.grid.cells import Cell, Report, read_runs
+from rlassay.study.grid.files import Row
+from rlassay.study.grid.plan import Profile
+from rlassay.study.grid.sweep import run_sweep, write_sweep
 
 LEVELS = ("level-50k", "level-200k", "level-600k", "level-1000k")
 SEEDS = 3
@@ -29,8 +29,8 @@ SUMMARY = ("environment", "dataset", "variant", "runs", "score", "difference", "
 
 def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list[Cell]:
     """Plain IQL and Algorithm 2 first, then the variants, then the sweep."""
-    from rlassay.study.data import study_data
-    from rlassay.study.training import training_cells
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.training import training_cells
 
     data = study_data(environment, LEVELS, profile, zoo, report)
     found = []

@@ -1,0 +1,1 @@
+"""The grid of the studies: what is run on what data, and the tables that keep it."""

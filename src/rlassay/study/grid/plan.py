@@ -1,0 +1,89 @@
+"""What the studies are about: environments, datasets, agents and budgets, stated before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rlassay.collect.recipes import Part, Recipe, level_recipes, mix_recipes
+from rlassay.collect.settings import PAPER_LEVELS
+from rlassay.collect.sources import Actors
+from rlassay.critic.settings import CriticSettings
+
+# Of every score unless a row says another; the committed scores were computed with it.
+DEFAULT_DISCOUNT = CriticSettings().discount
+ENVIRONMENTS = ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
+AGENTS = ("bc", "td3bc", "iql", "awac", "onestep", "xql", "cql")  # cheapest and most telling first
+
+LEVELS = tuple(f"level-{step // 1000}k" if step else "level-random" for step in PAPER_LEVELS)
+SPLITS = ("random", "medium", "medium-replay", "medium-expert", "expert")
+RUN_MIXTURES = ("medium-replay", "medium-expert", "run-mix")  # checkpoints of one training run
+SEED_MIXTURES = ("level-1000k", "seed-mix")  # unrelated policies: other seeds
+ORACLE_DATASETS = (
+    "random", "medium-expert", "seed-mix", "level-1000k", "medium-replay", "level-200k", "run-mix", "level-50k",
+    "expert", "medium",
+)  # fmt: skip
+RUN_MIX_STEPS = (50_000, 200_000, 600_000, max(PAPER_LEVELS))
+FRESH_MIXTURES = ("fresh-replay", "fresh-expert-mix", "fresh-run-mix", "fresh-seed-mix")
+PANELS: Mapping[str, tuple[str, ...]] = {
+    "levels": (*LEVELS, "random"),  # the split `random` is level 0
+    "splits": SPLITS,
+    "mixtures": tuple(dict.fromkeys((*RUN_MIXTURES, *SEED_MIXTURES))),
+    "all": tuple(dict.fromkeys((*LEVELS, *SPLITS, *RUN_MIXTURES, *SEED_MIXTURES))),
+}
+# The long oracle's grid: all mixtures, then what else the first study has trained on.
+MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
+OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
+
+
+@dataclass(frozen=True)
+class Profile:
+    """How large the data and how many seeds; the agents' settings are those of the oracle's profile of this name."""
+
+    name: str
+    transitions: int
+    score_seeds: int
+    oracle_seeds: int
+
+
+LITE = Profile(name="lite", transitions=100_000, score_seeds=3, oracle_seeds=1)
+PAPER = Profile(name="paper", transitions=1_000_000, score_seeds=3, oracle_seeds=3)
+LONG = Profile(name="long", transitions=100_000, score_seeds=3, oracle_seeds=1)
+PROFILES = {"lite": LITE, "paper": PAPER}  # the study `long` has its own
+
+
+def study_recipes(actors: Actors) -> dict[str, Recipe]:
+    """Every dataset of the studies by name: the seven levels, D4RL's five splits, and two further mixtures."""
+    first, second = actors.seeds()[:2]
+    last = max(PAPER_LEVELS)
+    mixtures = [
+        Recipe(
+            "run-mix",
+            tuple(Part(first, step) for step in RUN_MIX_STEPS),
+            "four checkpoints of one run in equal shares",
+        ),
+        Recipe(
+            "seed-mix",
+            (Part(first, last), Part(second, 200_000)),
+            "a strong and a weaker policy of two unrelated runs, half each",
+        ),
+    ]
+    recipes = [
+        *level_recipes(actors.seeds()[:2], PAPER_LEVELS),
+        *mix_recipes(actors, first),
+        *mixtures,
+    ]
+    return {recipe.name: recipe for recipe in recipes}
+
+
+def fresh_recipes(actors: Actors) -> dict[str, Recipe]:
+    """Mixtures mostly of the other training run: what is proposed after the first results is tested on these."""
+    first, second = actors.seeds()[:2]
+    last = max(PAPER_LEVELS)
+    parts = {
+        "fresh-replay": tuple(Part(second, step) for step in (50_000, 200_000, 400_000)),
+        "fresh-expert-mix": (Part(second, 200_000), Part(second, last)),
+        "fresh-run-mix": tuple(Part(second, step) for step in RUN_MIX_STEPS),
+        "fresh-seed-mix": (Part(second, last), Part(first, 200_000)),
+    }
+    return {name: Recipe(name, parts[name], "a mixture of the second run") for name in FRESH_MIXTURES}  # fmt: skip

@@ -1,0 +1,60 @@
+"""Algorithm 1 as printed: keys with every setting, a row a score, the literal dual beside the mended one."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from probes import walks
+from rlassay.formats import load, save
+from rlassay.scoring import settings as score_settings
+from rlassay.settings import flatten
+from rlassay.study import paper
+from rlassay.study.grid.cells import export_cells
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import read_table
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "walks.npz"
+    save(walks(episodes=20, length=30, dims=(3, 1), bounds=2.0, env_id="Pendulum-v1"), path)
+    return StudyData("Pendulum-v1", "walks", path, load(path).fingerprint, "made-of-this")
+
+
+def test_the_key_holds_every_setting_of_the_preset(data, monkeypatch):
+    cells = paper.paper_cells([data], seeds=2)
+    assert len({cell.task.key for cell in cells}) == len(cells) == 2
+    asked = cells[0].task.settings
+    assert asked["settings"] == flatten(score_settings.PRESETS["paper"])
+    assert asked["settings"]["critic.method"] == "sarsa" and asked["revisions"]["bwd.dual"] >= 1
+    preset = score_settings.PRESETS["paper"]
+    other = replace(preset, critic=replace(preset.critic, steps=9))
+    monkeypatch.setitem(score_settings.PRESETS, "paper", other)
+    assert paper.paper_cells([data])[0].task.key != cells[0].task.key
+
+
+def test_a_task_scores_and_its_rows_are_exported(data, tmp_path, monkeypatch):
+    fast = score_settings.PRESETS["fast"]
+    quick = replace(
+        score_settings.PRESETS["paper"],
+        critic=replace(score_settings.PRESETS["paper"].critic, steps=50),
+        transport=replace(score_settings.PRESETS["paper"].transport, steps=50, states=200),
+        evaluation=fast.evaluation,
+    )
+    monkeypatch.setitem(score_settings.PRESETS, "paper", quick)
+    (cell,) = paper.paper_cells([data], seeds=1)
+    result = paper.score_task(cell.task.settings, cell.task.data, Path(tmp_path))
+    rows = {row["score_name"]: row for row in paper.paper_rows(cell, result)}
+    assert set(rows) == {*paper.SCORES, paper.LITERAL}
+    epsilon = quick.transport.epsilon
+    assert rows["bwd.dual"]["value"] - rows[paper.LITERAL]["value"] == pytest.approx(epsilon)
+    table = tmp_path / "paper_scores.csv"
+
+    class Kept:
+        def result(self, task):
+            return result
+
+    export_cells(table, [cell], paper.COLUMNS, paper.paper_rows, {}, Kept())  # type: ignore[arg-type]
+    assert {row["preset"] for row in read_table(table)} == {"paper"}
+    assert {row["key"] for row in read_table(table)} == {cell.task.key}
