@@ -20,7 +20,7 @@ LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
     {"inspection", "kernel", "policy", "rollout", "published"},
-    {"critic", "transport"},
+    {"critic", "transport", "repair"},
     {"scoring", "agents"},
     {"curation", "collect", "oracle", "verdict"},
     {"study"},
@@ -88,7 +88,7 @@ def test_agents_do_not_import_each_other():
 
 @pytest.mark.parametrize(
     "name",
-    ["results.card", "report", "formats", "inspection", "scoring", "curation", "cli", "settings"],
+    ["results.card", "report", "formats", "inspection", "repair", "curation", "cli", "settings"],
 )
 def test_starts_without_jax_or_simulator(name):
     heavy = "{'jax', 'mujoco', 'torch', 'ott'}"

@@ -157,7 +157,7 @@ def test_impossible_lengths_and_returns_of_a_known_task():
     assert inspection["episode_lengths"].status == "fail"
     assert inspection["episode_lengths"].rows == (0,)
     assert inspection["episode_returns"].status == "fail"
-    assert "--max-episode-steps" in inspection["episode_lengths"].remedy
+    assert "only=['episode_lengths']" in inspection["episode_lengths"].remedy
     cut = inspect(load(columns, env_id="walker2d-medium-expert-v2", max_episode_steps=100))
     assert cut["episode_lengths"].status == "pass"
 
@@ -231,3 +231,76 @@ def test_terminal_table_fits(width):
     assert max(len(line) for line in lines) <= width
     assert any(line.startswith("FAIL") and "action_bounds" in line for line in lines)
     assert "\x1b" not in text.getvalue()  # no colour outside a terminal
+
+
+def environment_check(env_id, **changes):
+    return inspect_source(good(**changes), env_id=env_id)["environment"]
+
+
+def test_the_environment_is_asked_for_its_dimensions():
+    """Hopper has 11 observations and 3 actions; this file has 3 and 2."""
+    check = environment_check("Hopper-v5")
+    assert check.status == "fail"
+    assert "observations of 3 instead of 11" in check.message
+    assert "actions of 2 instead of 3" in check.message
+
+
+def pendulum(**changes):
+    """Pendulum-v1: 3 observations, one action in [-2, 2], 200 steps."""
+    return {"actions": good()["actions"][:, :1], "action_low": None, "action_high": None, **changes}
+
+
+def test_bounds_and_step_limit_of_the_environment():
+    assert environment_check("Pendulum-v1", **pendulum()).status == "pass"
+    strong = good()["actions"][:, :1].copy()
+    strong[17] = 2.5
+    check = environment_check("Pendulum-v1", **pendulum(actions=strong))
+    assert check.rows == (17,) and "1 actions outside [-2, 2]" in check.message
+    never = np.zeros(ROWS, bool)
+    joined = environment_check("Pendulum-v1", **pendulum(terminals=never, timeouts=never))
+    assert joined.rows == (0,) and "1 episodes beyond its 200 steps" in joined.message
+
+
+def test_discrete_choices_of_the_environment():
+    four = np.random.default_rng(0).normal(size=(ROWS, 4)).astype("f4").cumsum(axis=0)
+    choices = np.arange(ROWS) % 2
+    own = {"observations": four, "next_observations": None, "action_low": None, "action_high": None}
+    assert environment_check("CartPole-v1", **own, actions=choices).status == "pass"
+    check = environment_check("CartPole-v1", **own, actions=np.arange(ROWS) % 3)
+    assert check.status == "fail" and "beyond the 2 choices" in check.message
+    check = environment_check("CartPole-v1", **own, actions=choices + 0.5)
+    assert "instead of one of 2 choices" in check.message
+
+
+def test_an_environment_that_cannot_be_made_is_not_checked():
+    check = environment_check("NoSuch-v7")
+    assert check.status == "pass" and check.message.startswith("not checked: ")
+
+
+def test_no_module_is_imported_because_a_file_names_it(tmp_path, monkeypatch):
+    (tmp_path / "planted.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert environment_check("planted:Danger-v0").message.startswith("not checked: ")
+
+
+def test_without_the_simulator_it_says_so(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    assert environment_check("Hopper-v5").message == "not checked: needs the extra sim"
+
+
+def test_inspect_and_curate_count_copies_by_one_rule(tmp_path):
+    """A copy with another reward is none for either; one that differs by rounding is one for both."""
+    from rlassay.curation import apply_rule
+    from rlassay.curation.rule import Rule
+
+    for change in ({}, {"rewards": 1.0}, {"observations": 1e-12}):
+        columns = {n: np.asarray(c, "f8") if n != "terminals" else c for n, c in good().items()}
+        columns = repeated(columns)
+        for name, offset in change.items():
+            columns[name][ROWS:] += offset
+        data = load(columns)
+        counted = len(inspect(data)["duplicate_episodes"].rows)
+        assert counted == apply_rule(data, Rule(dedupe=True)).repeated
+        assert counted == (0 if "rewards" in change else 1)

@@ -34,6 +34,7 @@ _PUBLIC = {
     "save": ("rlassay.formats", "save"),
     "Dataset": ("rlassay.data.dataset", "Dataset"),
     "inspect_dataset": ("rlassay.inspection", "inspect_source"),
+    "repair_dataset": ("rlassay.repair", "repair"),
     "score": ("rlassay.scoring", "score"),
     "compare": ("rlassay.scoring", "compare"),
     "assess": ("rlassay.scoring", "assess"),

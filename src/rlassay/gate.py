@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rlassay.errors import SettingsError
-from rlassay.words import nearest
+from rlassay.words import suggest
 
 Fact = float | str | None  # None: the name is known, and its value is withheld
 
@@ -63,16 +63,23 @@ def _number(text: str) -> float | str:
         return text
 
 
-def broken(conditions: Sequence[Condition], facts: Mapping[str, Fact]) -> list[str]:
-    """A sentence for every condition that holds, or that cannot be told because its value is withheld."""
-    found = []
+def require_known(conditions: Sequence[Condition], names: Iterable[str]) -> None:
+    """Refuse a condition on a name that no file can have, before anything is computed."""
+    known = list(names)
     for condition in conditions:
-        if condition.name not in facts:
+        if condition.name not in known:
             raise SettingsError(
-                f"unknown name in --fail-if{nearest(condition.name, facts)}",
-                allowed=sorted(facts),
+                f"unknown name in --fail-if{suggest(condition.name, known)}",
+                allowed=sorted(known),
                 got=condition.name,
             )
+
+
+def broken(conditions: Sequence[Condition], facts: Mapping[str, Fact]) -> list[str]:
+    """A sentence for every condition that holds, or that cannot be told because its value is withheld."""
+    require_known(conditions, facts)
+    found = []
+    for condition in conditions:
         fact = facts[condition.name]
         if fact is None:
             found.append(f"{condition.text}: {condition.name} is not given for this data")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from rlassay.errors import SettingsError
+from rlassay.words import suggest
 
 T = TypeVar("T")
 NEUTRAL = "neutral"  # metadata of a field: the value that reproduces the numbers from before the field existed
@@ -37,7 +38,7 @@ def change(settings: T, changes: Mapping[str, Any]) -> T:
     """A copy with the named fields changed; dots reach nested settings, an unknown key is refused."""
     for key, value in changes.items():
         if key not in (allowed := allowed_keys(settings)):
-            raise SettingsError("unknown setting", allowed=allowed, got=key)
+            raise SettingsError(f"unknown setting{suggest(key, allowed)}", allowed=allowed, got=key)
         settings = _change_one(settings, key, key.split("."), value)
     return settings
 

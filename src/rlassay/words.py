@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable
+from pathlib import Path
+
+LOOKED_AT = 10_000  # names of a folder
 
 # What a terminal may obey instead of show: control characters, marks that turn the direction of writing, and halves of
 # characters, which cannot be printed at all.
@@ -26,8 +30,20 @@ def printable(text: object, *, lines: bool = False) -> str:
     return _OBEYED.sub(shown, str(text))
 
 
-def nearest(given: str, known: Iterable[str]) -> str:
+def suggest(given: str, known: Iterable[str]) -> str:
     """`, did you mean return?` for a near miss, else nothing; for the end of an error's first part."""
     names = {str(name).lower(): str(name) for name in known}
     close = difflib.get_close_matches(given.lower(), names, n=1, cutoff=0.6)
     return f", did you mean {names[close[0]]}?" if close else ""
+
+
+def suggest_path(path: Path) -> str:
+    """The same for a path that does not exist: a similar name in its folder."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry, _ in zip(entries, range(LOOKED_AT), strict=False)]
+    except (OSError, ValueError):
+        return ""
+    close = difflib.get_close_matches(path.name.lower(), {n.lower(): n for n in names}, n=1)
+    found = next((name for name in names if close and name.lower() == close[0]), None)
+    return f", did you mean {path.with_name(found)}?" if found else ""

@@ -5,9 +5,10 @@ import pytest
 from curate_data import made_dataset
 
 from rlassay.curation import apply_rule
-from rlassay.curation.cleaning import moving_rows, repeated_episodes
+from rlassay.curation.cleaning import moving_rows
 from rlassay.curation.rule import Rule
 from rlassay.data.dataset import Dataset
+from rlassay.data.duplicates import repeated_episodes
 from rlassay.errors import DatasetError
 
 

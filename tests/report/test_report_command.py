@@ -98,7 +98,7 @@ def test_files_that_are_no_cards_are_refused(tmp_path):
     (tmp_path / "text.json").write_text("hello")
     (tmp_path / "list.json").write_text("[1]")
     for name in ("text.json", "list.json", "absent.json"):
-        with pytest.raises(DatasetError, match="name a file written by --json"):
+        with pytest.raises(DatasetError, match="name a file written by `rlassay score --json`"):
             read_saved([tmp_path / name])
 
 

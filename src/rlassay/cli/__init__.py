@@ -71,7 +71,9 @@ def _register_commands() -> None:
         convert,
         curate,
         inspect,
+        learn,
         oracle,
+        repair,
         report,
         runs,
         score,
@@ -79,19 +81,9 @@ def _register_commands() -> None:
         train,
     )
 
-    for verb in (
-        inspect,
-        convert,
-        curate,
-        score,
-        compare,
-        report,
-        train,
-        oracle,
-        collect,
-        study,
-        runs,
-    ):
+    data = (inspect, repair, learn, convert, curate)
+    training = (train, oracle, collect, study, runs)
+    for verb in (*data, score, compare, report, *training):
         verb.register(app)
 
 

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rlassay.cli import gating
 from rlassay.cli.options import JsonOption, emit_json, require_outputs
-from rlassay.cli.reading import PathArgument, Reading, reads_data
+from rlassay.cli.reading import Reading, reads_data
+
+if TYPE_CHECKING:
+    from rlassay.inspection import Inspection
 
 MarkdownOption = Annotated[
     str | None,
     typer.Option("--markdown", metavar="FILE", help="Write the result as Markdown; `-` prints it."),
+]
+RulesOption = Annotated[
+    Path | None,
+    typer.Option("--rules", metavar="FILE", help="Hold the data to what `rlassay learn` wrote."),
+]
+PathsArgument = Annotated[
+    list[str],
+    typer.Argument(metavar="PATH...", help="Files, dataset folders, patterns or Minari ids."),
 ]
 
 
@@ -24,38 +36,77 @@ def register(app: typer.Typer) -> None:
 
 @reads_data
 def inspect_command(
-    path: PathArgument,
+    paths: PathsArgument,
     read: Reading,
+    rules: RulesOption = None,
+    strict: gating.StrictOption = False,
+    fail_if: gating.FailIfOption = None,
+    junit: gating.JunitOption = None,
+    github: gating.GithubOption = False,
     json: JsonOption = None,
     markdown: MarkdownOption = None,
 ) -> None:
     """Check structure, alignment and ranges; exit 1 when a check fails."""
-    from rlassay.inspection import inspect_source
+    from rlassay.inspection import inspect_loaded
 
-    require_outputs(json, markdown)
-    inspection = inspect_source(path, **read.options)
-    quiet = emit_json(inspection.to_dict(), json)
-    quiet = _emit_markdown(inspection, markdown) or quiet
+    require_outputs(json, markdown, junit)
+    sources = gating.expanded(paths)
+    gate = gating.opened(sources, gating.inspection_names, strict, fail_if, junit, github)
+    held = _rules(rules)
+    inspections: list[Inspection] = []
+    for source in sources:
+        with gate.reading(source):
+            inspection, data = inspect_loaded(source, rules=held, **read.options)
+            inspections.append(inspection)
+            cases = gating.inspection_cases(inspection)
+            gate.judge(source, cases, gating.inspection_facts(inspection, data))
+    quiet = emit_json(_json(inspections, gate), json)
+    quiet = _emit_markdown(inspections, markdown) or quiet
     if not quiet:
-        from rich.console import Console
-
-        from rlassay.report.inspection import show_inspection
-
-        show_inspection(inspection, Console())
-    if inspection.status == "fail":
-        raise typer.Exit(1)
+        _show(inspections, gate.several)
+    gate.finish()
 
 
-def _emit_markdown(inspection, target: str | None) -> bool:
+def _rules(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    from rlassay.inspection.rules import read_rules
+
+    return read_rules(path)
+
+
+def _json(inspections: list[Inspection], gate: gating.Gate) -> dict[str, Any]:
+    """One file keeps its own schema; several are a list, with those that could not be read beside it."""
+    from rlassay.inspection.results import SEVERAL_SCHEMA
+
+    told = [inspection.to_dict() for inspection in inspections]
+    if not gate.several:
+        return told[0]
+    return {"schema": SEVERAL_SCHEMA, "inspections": told, "errors": gate.errors}
+
+
+def _show(inspections: list[Inspection], several: bool) -> None:
+    from rich.console import Console
+
+    from rlassay.report.inspection import show_findings, show_inspection
+
+    console = Console()
+    for inspection in inspections:
+        (show_findings if several else show_inspection)(inspection, console)
+
+
+def _emit_markdown(inspections: list[Inspection], target: str | None) -> bool:
     """Write Markdown where `--markdown` says; True when stdout now belongs to it."""
     if target is None:
         return False
     from rlassay.report.inspection import markdown
 
+    page = "\n".join(markdown(inspection) for inspection in inspections)
     if target == "-":
-        sys.stdout.write(markdown(inspection))
+        sys.stdout.write(page)
         return True
     from rlassay.engine.files import write_atomically
 
-    write_atomically(Path(target), markdown(inspection))
+    write_atomically(Path(target), page)
+    typer.echo(f"wrote {target}", err=True)
     return False

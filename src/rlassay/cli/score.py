@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rlassay.cli import gating
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
@@ -48,22 +49,30 @@ def score_command(
             "--episodes", metavar="FILE", help="Write scores of every episode: .parquet or .csv."
         ),
     ] = None,
+    strict: gating.StrictOption = False,
+    fail_if: gating.FailIfOption = None,
+    junit: gating.JunitOption = None,
+    github: gating.GithubOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
 
-    require_outputs(json, html, episodes)
+    require_outputs(json, html, episodes, junit)
     options = scoring_options(preset, seeds, seed, scores, reference, set)
-    sources = paths or _samples()
+    sources = gating.expanded(paths) if paths else _samples()
     _refuse_one_table_of_many(episodes, sources)
+    gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
     options |= {"read": read.options, "show_progress": True}
     for source in sources:
-        if episodes is None:
-            cards.append(rlassay.score(source, **options))
-        else:
-            cards.append(_score_and_write(source, episodes, options))
+        with gate.reading(source):
+            if episodes is None:
+                cards.append(rlassay.score(source, **options))
+            else:
+                cards.append(_score_and_write(source, episodes, options))
+            gating.judge_card(gate, source, cards[-1])
     show_cards(cards, json, html)
+    gate.finish()
 
 
 def _samples() -> list[str]:

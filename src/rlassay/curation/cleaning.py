@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rlassay.curation.rule import Rule
 from rlassay.data.dataset import Dataset
+from rlassay.data.duplicates import repeated_episodes
 from rlassay.errors import DatasetError
 
 
@@ -47,28 +47,6 @@ def spans(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     """`first[0], first[0] + 1, ...` for `lengths[0]` rows, then those of the next span."""
     begins = np.cumsum(lengths) - lengths
     return np.repeat(first - begins, lengths) + np.arange(int(lengths.sum()))
-
-
-def repeated_episodes(data: Dataset) -> np.ndarray:
-    """Episodes that repeat an earlier one in every row: observations, actions, rewards and how it ends."""
-    seen: set[bytes] = set()
-    repeated = []
-    for episode in data.episodes():
-        digest = _digest(episode)
-        if digest in seen:
-            repeated.append(episode.index)
-        seen.add(digest)
-    return np.asarray(repeated, np.int64)
-
-
-def _digest(episode) -> bytes:
-    digest = hashlib.sha256()
-    for name in ("observations", "actions", "rewards", "terminals", "timeouts"):
-        column = getattr(episode, name)
-        if column is not None:
-            kind = np.float32 if column.dtype.kind == "f" else column.dtype
-            digest.update(np.ascontiguousarray(column + np.zeros((), kind), kind).tobytes())
-    return digest.digest()
 
 
 def moving_rows(data: Dataset, tolerance: float) -> tuple[np.ndarray, np.ndarray]:

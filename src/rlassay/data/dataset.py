@@ -323,7 +323,7 @@ def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Ori
         "both_flags",
         f"{len(both):,} rows are flagged terminal and timeout; the terminal was kept",
         "decide which of the two ended the episode when recording",
-        tuple(int(row) for row in both[:20]),
+        tuple(int(row) for row in both),
     )
     return timeouts & ~terminals, replace(origin, notes=(*origin.notes, note))
 

@@ -23,6 +23,7 @@ from rlassay.formats import hub
 from rlassay.formats.guards import refusing
 from rlassay.formats.mapping import column_map
 from rlassay.formats.options import ReadOptions
+from rlassay.words import suggest_path
 
 READ_FORMATS = (
     "d4rl",
@@ -121,12 +122,17 @@ def convert(
     **load_options: Any,
 ) -> tuple[Dataset, tuple[Note, ...]]:
     """Load with everything the source holds and save it; the notes say what the target cannot hold."""
-    _refuse_occupied(Path(path), overwrite)
-    folder = _write_format(Path(path), to).startswith("minari")
-    require_writable(path, folder=folder, streams=False)
+    check_target(Path(path), to, overwrite=overwrite)
     data = load(source, extras=True, **load_options)
     like = data.origin.source if isinstance(source, str | os.PathLike) else None
     return data, save(data, path, format=to, overwrite=overwrite, like=like)
+
+
+def check_target(path: Path, to: str | None, *, overwrite: bool) -> None:
+    """Refuse what `save` would refuse, before anything is read."""
+    _refuse_occupied(path, overwrite)
+    folder = _write_format(path, to).startswith("minari")
+    require_writable(path, folder=folder, streams=False)
 
 
 def _refuse_occupied(path: Path, overwrite: bool) -> None:
@@ -146,7 +152,7 @@ def _existing(source: str | os.PathLike) -> Path:
     found = local_dataset(str(source))
     if found is None:
         raise DatasetError(
-            f"{source} does not exist",
+            f"{source} does not exist{suggest_path(path)}",
             allowed="a file, a dataset folder, or the id of a local Minari dataset",
             remedy="check the path; Minari ids are looked up in $MINARI_DATASETS_PATH",
         )

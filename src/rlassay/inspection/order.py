@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
 
 from rlassay.data.dataset import Dataset
+from rlassay.data.duplicates import repeated_episodes
+from rlassay.inspection.remedies import command
 from rlassay.inspection.results import Check, Status, found, passed
 
 SAME = 1e-4  # of a dimension's deviation: closer than this is the same observation, stored with less precision
 MANY = 0.01  # share of rows that makes a broken order certain
+SHUFFLED = 0.5  # share of rows beyond which no missing border explains it
+LEAST_STEPS = 100  # to know the usual step
 JUMP = 20.0  # times the 99th percentile of a dimension's steps
 SAMPLE = 100_000  # rows for the percentile
 BLOCK = 65_536  # rows compared at once, so that memory stays small
@@ -23,103 +25,110 @@ SHIFTS = {
 
 def alignment(data: Dataset) -> Check:
     """`next_observations[t]` against `observations[t + 1]` inside episodes."""
-    inside = np.flatnonzero(data.next_action_valid & data.next_valid)
+    inside = compared_rows(data)
     if len(inside) == 0:
         return passed("alignment", "no row has a successor to compare with")
-    odd = inside[~_agree(data, inside, 1)]
+    odd = misaligned_rows(data)
     if len(odd) == 0:
         return passed("alignment", f"all {len(inside):,} next observations equal the next row's")
     status: Status = "fail" if len(odd) > MANY * len(inside) else "warn"
     message = (
         f"{len(odd):,} of {len(inside):,} next observations differ from the next row's observation"
     )
-    shifted = _shift(data, odd)
-    if shifted:
-        message = f"{message}: {shifted}"
-    remedy = "an episode border is missing there, the rows are shuffled, or a column is shifted"
+    shift = shift_of(data, odd)
+    if shift is not None:
+        message = f"{message}: {SHIFTS[shift]}"
+    elif shuffled(data, odd):
+        remedy = "the rows seem to be shuffled: write them again in the order of time"
+        return found("alignment", status, message, remedy, odd)
+    remedy = f"recompute them, or set the border that is missing there: {command('alignment')}"
     return found("alignment", status, message, remedy, odd)
 
 
-def _agree(data: Dataset, rows: np.ndarray, shift: int) -> np.ndarray:
+def compared_rows(data: Dataset) -> np.ndarray:
+    """Rows whose stored successor can be held against the next row."""
+    return np.flatnonzero(data.next_action_valid & data.next_valid)
+
+
+def misaligned_rows(data: Dataset) -> np.ndarray:
+    """Rows inside episodes whose next observation is not the next row's observation."""
+    inside = compared_rows(data)
+    return inside[~agree(data, inside, 1)]
+
+
+def shuffled(data: Dataset, odd: np.ndarray) -> bool:
+    """More rows are odd than a border or a few wrong numbers can explain."""
+    return len(odd) > SHUFFLED * len(compared_rows(data))
+
+
+def agree(data: Dataset, rows: np.ndarray, shift: int) -> np.ndarray:
     """Where next_observations[row] is observations[row + shift]."""
     tolerance = SAME * np.nan_to_num(data.observation_statistics[1])
-    agree = np.empty(len(rows), bool)
+    same_rows = np.empty(len(rows), bool)
     for first in range(0, len(rows), BLOCK):
         block = rows[first : first + BLOCK]
         following, expected = data.next_observations[block], data.observations[block + shift]
         same = np.abs(following - expected) <= tolerance
-        agree[first : first + BLOCK] = (same | (following == expected)).all(axis=1)
-    return agree
+        same_rows[first : first + BLOCK] = (same | (following == expected)).all(axis=1)
+    return same_rows
 
 
-def _shift(data: Dataset, odd: np.ndarray) -> str | None:
-    """The off-by-one that explains nearly all odd rows."""
-    for shift, text in SHIFTS.items():
+def shift_of(data: Dataset, odd: np.ndarray) -> int | None:
+    """The off-by-one that explains nearly all odd rows, a key of `SHIFTS`."""
+    for shift in SHIFTS:
         rows = odd[(odd + shift >= 0) & (odd + shift < len(data))]
-        if len(rows) and _agree(data, rows, shift).mean() > 0.9:
-            return text
+        if len(rows) and agree(data, rows, shift).mean() > 0.9:
+            return shift
     return None
 
 
 def continuity(data: Dataset) -> Check:
     """Jumps between neighbouring observations of one episode, far beyond the usual step."""
-    inside = np.flatnonzero(data.next_action_valid)
-    if len(inside) < 100:
+    if data.next_action_valid.sum() < LEAST_STEPS:
         return passed("continuity", "too few rows to know the usual step")
-    every = -(-len(inside) // SAMPLE)
-    sample = inside[::every]
-    steps = np.abs(data.observations[sample + 1] - data.observations[sample])
-    usual = np.quantile(steps, 0.99, axis=0)
-    limit = np.where(
-        usual > 0, JUMP * usual, np.inf
-    )  # a dimension that rarely moves has no usual step
-    jumps = _steps_beyond(data, inside, limit)
+    jumps = jump_rows(data)
     if len(jumps) == 0:
         return passed("continuity", "no jump between neighbouring observations")
     message = f"{len(jumps):,} steps inside episodes are more than {JUMP:g} times the usual one"
     remedy = (
-        "an episode border is missing behind these rows, or the sensor jumped; check the timeouts"
+        f"an episode border is missing behind these rows, or the sensor jumped; "
+        f"set borders there: {command('continuity')}"
     )
     return found("continuity", "warn", message, remedy, jumps)
 
 
-def _steps_beyond(data: Dataset, rows: np.ndarray, limit: np.ndarray) -> np.ndarray:
+def jump_rows(data: Dataset) -> np.ndarray:
+    """Rows whose step to the next one of their episode is far beyond the usual."""
+    inside = np.flatnonzero(data.next_action_valid)
+    limit = step_bound(data)
+    if limit is None:
+        return inside[:0]
     found_rows = []
-    for first in range(0, len(rows), BLOCK):
-        block = rows[first : first + BLOCK]
+    for first in range(0, len(inside), BLOCK):
+        block = inside[first : first + BLOCK]
         step = np.abs(data.observations[block + 1] - data.observations[block])
         found_rows.append(block[(step > limit).any(axis=1)])
     return np.concatenate(found_rows)
 
 
+def step_bound(data: Dataset) -> np.ndarray | None:
+    """The largest step of each dimension that is no jump; None where there are too few rows to know."""
+    inside = np.flatnonzero(data.next_action_valid)
+    if len(inside) < LEAST_STEPS:
+        return None
+    sample = inside[:: -(-len(inside) // SAMPLE)]
+    steps = np.abs(data.observations[sample + 1] - data.observations[sample])
+    usual = np.quantile(steps, 0.99, axis=0)
+    return np.where(usual > 0, JUMP * usual, np.inf)  # what rarely moves has no usual step
+
+
 def duplicate_episodes(data: Dataset) -> Check:
-    """Episodes with the same observations and actions as an earlier one."""
-    candidates = _same_sums(data)
-    seen: set[bytes] = set()
-    copies = []
-    for index in candidates:
-        episode = data.episode(int(index))
-        digest = hashlib.blake2b(
-            np.ascontiguousarray(episode.observations).tobytes(), digest_size=16
-        )
-        digest.update(np.ascontiguousarray(episode.actions).tobytes())
-        if digest.digest() in seen:
-            copies.append(episode.start)
-        seen.add(digest.digest())
-    if not copies:
+    """Episodes that repeat an earlier one."""
+    copies = repeated_episodes(data)
+    if len(copies) == 0:
         return passed("duplicate_episodes", "no episode appears twice")
     message = f"{len(copies):,} of {data.episode_count:,} episodes are copies of an earlier one"
-    remedy = "drop the copies; they count twice and break held-out checks"
-    return found("duplicate_episodes", "warn", message, remedy, copies)
-
-
-def _same_sums(data: Dataset) -> np.ndarray:
-    """Episodes whose length and sums another one shares: only these are compared in full."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        sums = [
-            np.add.reduceat(column.sum(axis=1, dtype=np.float64), data.episode_starts)
-            for column in (data.observations, data.actions)
-        ]
-    keys = np.nan_to_num(np.column_stack([data.episode_lengths, *sums]))
-    _, group, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    return np.flatnonzero(counts[group.ravel()] > 1)
+    remedy = (
+        f"they count twice and break held-out checks; drop them: {command('duplicate_episodes')}"
+    )
+    return found("duplicate_episodes", "warn", message, remedy, data.episode_starts[copies])

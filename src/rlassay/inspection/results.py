@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rlassay.words import suggest
+
 SCHEMA = "rlassay.inspection/1"
+SEVERAL_SCHEMA = "rlassay.inspections/1"
 ROW_LIMIT = 20  # rows that a check names; its message counts all of them
 Status = Literal["pass", "warn", "fail"]
 
@@ -40,7 +43,8 @@ class Inspection:
         for check in self.checks:
             if check.name == name:
                 return check
-        raise KeyError(f"no check {name!r}; there are {', '.join(c.name for c in self.checks)}")
+        names = [check.name for check in self.checks]
+        raise KeyError(f"no check {name!r}{suggest(name, names)}; there are {', '.join(names)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The inspection as JSON values."""

@@ -6,7 +6,7 @@ A section that is deleted from the file is not asked; a number that is edited is
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,51 @@ def learn(data: Dataset, margin: float = MARGIN) -> dict[str, Any]:
             **_range(data.episode_returns, margin),
         }
     return rules
+
+
+def learn_all(datasets: Sequence[Dataset], margin: float = MARGIN) -> dict[str, Any]:
+    """What every one of these datasets meets: the widest ranges and the lowest demands."""
+    rules = [learn(data, margin) for data in datasets]
+    merged = dict(rules[0])
+    for other in rules[1:]:
+        if other["dimensions"] != merged["dimensions"]:
+            raise DatasetError(
+                "good datasets differ in their dimensions",
+                allowed=_dimensions_text(merged),
+                got=f"{_dimensions_text(other)} in {other['learnt_from']}",
+                remedy="learn rules from datasets of one task",
+            )
+        shared = [name for name in merged if name in other]
+        merged = {name: _merged(name, merged[name], other[name]) for name in shared}
+    return merged
+
+
+def _dimensions_text(rules: Mapping[str, Any]) -> str:
+    known = rules["dimensions"]
+    return f"{known['observations']} / {known['actions']}"
+
+
+def _merged(name: str, one: Any, other: Any) -> Any:
+    if name == "learnt_from":
+        return f"{one}, {other}"
+    if name == "ends":
+        return _merged_ends(one, other)
+    if not isinstance(one, Mapping) or name == "dimensions":
+        return one
+    widest = {"low": np.minimum, "mean_at_least": np.minimum, "high": np.maximum}
+    return {
+        key: np.asarray(widest[key](value, other[key])).tolist() if key in widest else value
+        for key, value in one.items()
+    }
+
+
+def _merged_ends(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    """The middle of both shares, with a margin that reaches as far as either did."""
+    edges = [
+        rule["terminal_share"] + sign * rule["margin"] for rule in (one, other) for sign in (-1, 1)
+    ]
+    low, high = min(edges), max(edges)
+    return {"terminal_share": (low + high) / 2, "margin": (high - low) / 2}
 
 
 def _ranges(column: np.ndarray, margin: float) -> dict[str, Any]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from rlassay.data.dataset import Dataset
+from rlassay.inspection.remedies import command
 from rlassay.inspection.results import Check, found, passed
 
 ROUNDING = 1e-6  # of the action range: beyond a bound by this much is arithmetic
@@ -13,26 +16,27 @@ CLEARLY = (
 )
 AT_BOUND = 1e-3  # of the action range
 SATURATED = 0.5  # share of action entries at a bound
+NUMBERS = ("observations", "actions", "rewards", "next_observations")
 
 
 def finite(data: Dataset) -> Check:
     """NaN and infinity anywhere."""
-    bad = np.zeros(len(data), bool)
-    names = []
-    for name in ("observations", "actions", "rewards", "next_observations"):
-        rows = _not_finite(getattr(data, name))
-        if rows is not None and rows.any():
-            bad |= rows
-            names.append(name)
-    if not names:
+    bad = {name: not_finite(getattr(data, name)) for name in NUMBERS}
+    rows = functools.reduce(np.logical_or, bad.values())
+    if not rows.any():
         return passed("finite", "all numbers are finite")
-    message = f"{bad.sum():,} rows hold NaN or infinity in {', '.join(names)}"
-    return found("finite", "fail", message, "drop or repair these rows", np.flatnonzero(bad))
+    names = ", ".join(name for name in NUMBERS if bad[name].any())
+    message = f"{rows.sum():,} rows hold NaN or infinity in {names}"
+    remedy = f"drop these rows and cut their episodes there: {command('finite')}"
+    if rows.all():
+        remedy = "no row is whole: find what wrote these numbers and record again"
+    return found("finite", "fail", message, remedy, np.flatnonzero(rows))
 
 
-def _not_finite(column: np.ndarray | None) -> np.ndarray | None:
+def not_finite(column: np.ndarray | None) -> np.ndarray:
+    """Rows of a column with NaN or infinity."""
     if column is None or column.dtype.kind in "iu":
-        return None
+        return np.zeros(() if column is None else len(column), bool)
     bad = ~np.isfinite(column)
     return np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))
 
@@ -57,15 +61,25 @@ def action_bounds(data: Dataset) -> Check:
     if not stated:
         message = f"the source states no bounds; the actions lie in {_range(low, high)}"
         return passed("action_bounds", message)
-    width = np.maximum(high - low, np.finfo(np.float32).tiny)
-    excess = (np.maximum(low - data.actions, data.actions - high) / width).max(axis=1)
+    excess = beyond_bounds(data)
     outside = np.flatnonzero(excess > ROUNDING)
     if len(outside) == 0:
         return passed("action_bounds", f"all actions lie in {_range(low, high)}")
     worst = float(excess.max())
     message = f"{len(outside):,} actions lie outside {_range(low, high)}, by up to {worst:.2%} of the range"
-    remedy = "clip the actions, or state the bounds in the units of the data"
+    remedy = (
+        f"clip the actions: {command('action_bounds')}; or state the bounds in the data's units"
+    )
+    if data.discrete_actions:
+        remedy = "whole numbers have no nearest bound: state the number of actions again"
     return found("action_bounds", "fail" if worst > CLEARLY else "warn", message, remedy, outside)
+
+
+def beyond_bounds(data: Dataset) -> np.ndarray:
+    """How far each row's actions lie outside the stated bounds, as a share of the range; negative inside."""
+    low, high, _ = data.action_bounds()
+    width = np.maximum(high - low, np.finfo(np.float32).tiny)
+    return (np.maximum(low - data.actions, data.actions - high) / width).max(axis=1)
 
 
 def _range(low: np.ndarray, high: np.ndarray) -> str:
@@ -85,7 +99,9 @@ def action_saturation(data: Dataset) -> Check:
     if share.mean() <= SATURATED:
         return passed("action_saturation", message)
     full = np.flatnonzero(at_bound[:, varied].all(axis=1))
-    remedy = "check the clipping and the units of the recorder; distances between such actions say little"
+    remedy = (
+        "check the clipping and the units of the recorder; no command restores what was cut off"
+    )
     return found("action_saturation", "warn", message, remedy, full)
 
 
@@ -101,5 +117,5 @@ def dead_dimensions(data: Dataset) -> Check:
         return passed("dead_dimensions", "every dimension varies")
     message = f"constant dimensions: {'; '.join(dead)}"
     return found(
-        "dead_dimensions", "warn", message, "drop them, or check the sensor and the recorder"
+        "dead_dimensions", "warn", message, "check the sensor and the recorder; record without them"
     )

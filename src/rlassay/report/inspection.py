@@ -1,8 +1,9 @@
-"""An inspection as a table on the terminal and as Markdown."""
+"""Inspections and repairs as tables on the terminal, inspections as Markdown."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from rlassay.words import printable
 
@@ -19,16 +20,34 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
     """Print the checks, findings with their rows and remedy, and the verdict in words."""
     from rich.text import Text
 
-    console.print(Text(printable(title(inspection))), soft_wrap=False)
+    from rlassay.inspection.remedies import whole_command
+
+    console.print(Text(title(inspection)), soft_wrap=False)
     if console.width < NARROW:
         for check in inspection.checks:
-            console.print(
-                Text.assemble(*_label(check), printable(f" {check.name}: {details(check)}"))
-            )
+            console.print(Text.assemble(*_label(check), f" {check.name}: {details(check)}"))
     else:
         console.print(_table(inspection))
     verdict = Text(f"{inspection.status.upper()}: {count(inspection)}", STYLES[inspection.status])
     console.print(verdict)
+    command = whole_command(check.remedy for check in inspection.checks)
+    if command is not None:
+        console.print(Text("everything that can be repaired, in one command:"))
+        console.print(
+            Text(f"  {printable(command)}"), soft_wrap=True
+        )  # whole, so that it can be copied
+
+
+def show_findings(inspection: Inspection, console: Console) -> None:
+    """One file of many: its verdict, and what is behind it."""
+    from rich.text import Text
+
+    label = (inspection.status.upper(), STYLES[inspection.status])
+    console.print(Text.assemble(label, f" {title(inspection)}: {count(inspection)}"))
+    for check in inspection.checks:
+        if check.status != "pass":
+            line = Text.assemble("  ", *_label(check), f" {check.name}: {details(check)}")
+            console.print(line)
 
 
 def _table(inspection: Inspection):
@@ -40,9 +59,7 @@ def _table(inspection: Inspection):
     table.add_column("check", no_wrap=True)
     table.add_column("finding", overflow="fold")
     for check in inspection.checks:
-        table.add_row(
-            Text.assemble(*_label(check)), Text(check.name), Text(printable(details(check)))
-        )
+        table.add_row(Text.assemble(*_label(check)), Text(check.name), Text(details(check)))
     return table
 
 
@@ -54,14 +71,15 @@ def title(inspection: Inspection) -> str:
     """What was inspected, in one line."""
     known = inspection.dataset
     environment = f", {known['env_id']}" if known.get("env_id") else ""
-    return f"{known.get('source', 'dataset')} ({known.get('format', 'unreadable')}{environment})"
+    read_as = known.get("format", "unreadable")
+    return printable(f"{known.get('source', 'dataset')} ({read_as}{environment})")
 
 
 def details(check: Check) -> str:
     """Message, rows and remedy of a check in one text."""
     rows = f" [rows {', '.join(str(row) for row in check.rows)}]" if check.rows else ""
     remedy = f" -> {check.remedy}" if check.remedy else ""
-    return f"{check.message}{rows}{remedy}"
+    return printable(f"{check.message}{rows}{remedy}")
 
 
 def count(inspection: Inspection) -> str:
@@ -86,3 +104,26 @@ def markdown(inspection: Inspection) -> str:
         cells = (check.status.upper(), f"`{check.name}`", check.message, rows, check.remedy)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
+
+
+def show_repair(told: Mapping[str, Any], console: Console) -> None:
+    """What each rule did, and the state before and after, from the JSON of `rlassay.repair/1`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
+    table.add_column("rule", no_wrap=True)
+    table.add_column("rows", justify="right")
+    table.add_column("episodes", justify="right")
+    table.add_column("what was done", overflow="fold")
+    for rule in told["rules"]:
+        cells = (rule["name"], f"{rule['rows']:,}", f"{rule['episodes']:,}", rule["message"])
+        table.add_row(*(Text(cell) for cell in cells))
+    console.print(Text(str(told["source"])))
+    console.print(table)
+    for when in ("before", "after"):
+        state = told[when]
+        found = ", ".join(f"{name} {status}" for name, status in state["findings"].items())
+        size = f"{state['transitions']:,} transitions, {state['episodes']:,} episodes"
+        text = f"{when}: {state['status'].upper()}; {size}" + (f"; {found}" if found else "")
+        console.print(Text(text, STYLES[state["status"]]))

@@ -38,7 +38,7 @@ def write_page(
 def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = None) -> str:
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
-        raise SettingsError("a report needs at least one scorecard", remedy="name a file written by --json")  # fmt: skip
+        raise SettingsError("a report needs at least one scorecard", remedy="name a file written by `rlassay score --json`")  # fmt: skip
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:

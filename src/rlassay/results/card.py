@@ -184,10 +184,13 @@ def read_cards(path: Path) -> list[Scorecard]:
         content = json.loads(Path(path).read_text())
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise DatasetError(
-            f"{path} is not a JSON file ({error})", remedy="name a file written by --json"
+            f"{path} is not a JSON file ({error})",
+            remedy="name a file written by `rlassay score --json`",
         ) from None
     if not isinstance(content, dict):
-        raise DatasetError(f"{path} holds no scorecard", remedy="name a file written by --json")
+        raise DatasetError(
+            f"{path} holds no scorecard", remedy="name a file written by `rlassay score --json`"
+        )
     if content.get("schema") in (SCHEMA_OF_SEVERAL, SCHEMA_OF_COMPARISON):
         return [Scorecard.from_dict(card) for card in content.get("cards", [])]
     return [Scorecard.from_dict(content)]

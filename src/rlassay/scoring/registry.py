@@ -19,6 +19,7 @@ from rlassay.results.card import Direction
 from rlassay.scoring.columns import COLUMNS
 from rlassay.scoring.rows import Rows
 from rlassay.stats import Statistic, one_at_a_time, weighted_mean
+from rlassay.words import suggest
 
 Entries = Literal[
     "transition",
@@ -123,7 +124,8 @@ def resolve(names: Sequence[str] | None) -> list[str]:
         return list(SCORES)
     unknown = [name for name in names if name not in SCORES]
     if unknown or not names:
-        raise SettingsError("unknown score", allowed=list(SCORES), got=unknown or "none")
+        meant = suggest(unknown[0], SCORES) if unknown else ""
+        raise SettingsError(f"unknown score{meant}", allowed=list(SCORES), got=unknown or "none")
     return list(dict.fromkeys(names))
 
 
