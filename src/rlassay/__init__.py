@@ -12,16 +12,24 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rlassay.agents import register_agent as register_agent
+    from rlassay.agents import train_agent as train_agent
     from rlassay.assay import assess as assess
     from rlassay.assay import compare as compare
     from rlassay.assay import score as score
+    from rlassay.collect import collect as collect_graded
+    from rlassay.curation import Curation as Curation
     from rlassay.curation import curate as curate
     from rlassay.data.dataset import Dataset as Dataset
     from rlassay.episodes import episode_scores as episode_scores
     from rlassay.episodes import transition_scores as transition_scores
+    from rlassay.errors import RlassayError as RlassayError
     from rlassay.formats import load as load
     from rlassay.formats import save as save
+    from rlassay.inspection import inspect_source as inspect_dataset
+    from rlassay.oracle import oracle as run_oracle
     from rlassay.results.card import Comparison as Comparison
+    from rlassay.results.card import Score as Score
     from rlassay.results.card import Scorecard as Scorecard
     from rlassay.scores import register_score as register_score
     from rlassay.transport import register_cost as register_cost
@@ -38,7 +46,9 @@ _PUBLIC = {
     "compare": ("rlassay.assay", "compare"),
     "assess": ("rlassay.assay", "assess"),
     "Scorecard": ("rlassay.results.card", "Scorecard"),
+    "Score": ("rlassay.results.card", "Score"),
     "Comparison": ("rlassay.results.card", "Comparison"),
+    "Curation": ("rlassay.curation", "Curation"),
     "register_score": ("rlassay.scores", "register_score"),
     "register_cost": ("rlassay.transport", "register_cost"),
     "episode_scores": ("rlassay.episodes", "episode_scores"),
@@ -64,4 +74,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})
+    """The public names, without the modules that happen to be imported already."""
+    return sorted(__all__)

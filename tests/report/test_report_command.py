@@ -111,3 +111,25 @@ def test_reporting_does_not_import_jax(tmp_path):
         "sys.exit('jax' in sys.modules or 'matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path).returncode == 0
+
+
+def test_a_folder_is_not_made_unasked(tmp_path):
+    write_json(tmp_path / "card.json", make_card().to_dict())
+    ended = report("card.json", "-o", "new folder/page.html", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert not (tmp_path / "new folder").exists()
+    remedy = ended.stderr.strip().rpartition("; ")[2]
+    assert remedy == "mkdir -p 'new folder'"
+    subprocess.run(remedy, shell=True, cwd=tmp_path, check=True)
+    again = report("card.json", "-o", "new folder/page.html", cwd=tmp_path)
+    assert again.returncode == 0
+    assert again.stderr == "wrote new folder/page.html\n"
+
+
+def test_every_result_says_its_file_and_needs_its_folder(tmp_path):
+    """The rule stands in the options themselves, before anything is computed."""
+    for option in ("--json", "--html", "--episodes"):
+        command = [sys.executable, "-m", "rlassay", "score", "absent.hdf5", option, "no/x.csv"]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert ended.returncode == 2
+        assert "there is no folder no; mkdir -p no" in ended.stderr

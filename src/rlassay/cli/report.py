@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rlassay.cli.outputs import in_existing_folder, say_written
+
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
@@ -18,7 +20,10 @@ def report_command(
         list[Path], typer.Argument(metavar="CARD.json...", help="Files written by --json.")
     ],
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="FILE", callback=in_existing_folder, help="The page to write."
+        ),
     ] = Path("report.html"),
 ) -> None:
     """Render saved scorecards, or a saved comparison, as one HTML page."""
@@ -27,4 +32,4 @@ def report_command(
 
     found, comparison = read_saved(cards)
     write_page(found, out, comparison)
-    typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
+    say_written(out)

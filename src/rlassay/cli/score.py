@@ -8,8 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption
+from rlassay.cli.outputs import in_existing_folder, say_written
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
+    AllOption,
     HtmlOption,
     PresetOption,
     ReferenceOption,
@@ -42,9 +44,13 @@ def score_command(
     episodes: Annotated[
         Path | None,
         typer.Option(
-            "--episodes", metavar="FILE", help="Write scores of every episode: .parquet or .csv."
+            "--episodes",
+            metavar="FILE",
+            callback=in_existing_folder,
+            help="Write scores of every episode: .parquet or .csv.",
         ),
     ] = None,
+    everything: AllOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -57,7 +63,7 @@ def score_command(
         cards.append(rlassay.score(source, read=read.options, show_progress=True, **options))
         if episodes is not None:
             _write_episodes(rlassay.load(source, **read.options), episodes, options)
-    show_cards(cards, json, html)
+    show_cards(cards, json, html, everything=everything)
 
 
 def _samples() -> list[str]:
@@ -85,4 +91,4 @@ def _write_episodes(data, path: Path, options: dict[str, Any]) -> None:
 
     chosen = {name: options[name] for name in ("preset", "seed", "settings")}
     write_episode_table(path, rlassay.episode_scores(data, **chosen))
-    typer.echo(f"wrote {path}", err=True)
+    say_written(path)
