@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rlassay.episodes import transition_scores as transition_scores
     from rlassay.errors import RlassayError as RlassayError
     from rlassay.formats import load as load
-    from rlassay.formats import save as save
+    from rlassay.formats import save as save  # pyright: ignore[reportUnknownVariableType]
     from rlassay.inspection import inspect_source as inspect_dataset
     from rlassay.oracle import oracle as run_oracle
     from rlassay.results.card import Comparison as Comparison
@@ -61,7 +61,30 @@ _PUBLIC = {
     "RlassayError": ("rlassay.errors", "RlassayError"),
 }
 
-__all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
+    "__version__",
+    "load",
+    "save",
+    "Dataset",
+    "inspect_dataset",
+    "score",
+    "compare",
+    "assess",
+    "Scorecard",
+    "Score",
+    "Comparison",
+    "Curation",
+    "register_score",
+    "register_cost",
+    "episode_scores",
+    "transition_scores",
+    "curate",
+    "train_agent",
+    "register_agent",
+    "run_oracle",
+    "collect_graded",
+    "RlassayError",
+]  # a literal, which type checkers can read
 
 
 def __getattr__(name: str) -> Any:

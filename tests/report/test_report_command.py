@@ -79,6 +79,9 @@ def damaged(change):
         lambda card: card["inspection"].update(checks=3),
         lambda card: card.pop("warnings"),
         lambda card: card.update(dataset="x"),
+        lambda card: card.update(verdict=[1]),
+        lambda card: card.update(verdict={"label": "mixed", "cloning": {"value": "big"}}),
+        lambda card: card.update(verdict={"label": "mixed", "advice": ["clone"]}),
     ],
 )
 def test_damaged_cards_are_refused_before_anything_is_drawn(tmp_path, change):

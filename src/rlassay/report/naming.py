@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from rlassay.report import meanings
 from rlassay.results.card import Score, Scorecard
@@ -52,7 +53,8 @@ def grouped(names: Iterable[str]) -> dict[str, list[str]]:
 
 def estimator_of(card: Scorecard) -> str | None:
     """The estimator that `bwd` is in this card, as its diagnosis names it."""
-    found = (card.diagnosis.get("transport") or {}).get("estimator")
+    transport: dict[str, Any] = card.diagnosis.get("transport") or {}
+    found = transport.get("estimator")
     return str(found) if found else None
 
 

@@ -37,6 +37,8 @@ def _check(card: Scorecard, path: Path) -> None:
     for name in SECTIONS:
         if not isinstance(getattr(card, name), Mapping):
             raise _damaged(path, name)
+    if card.verdict is not None and not _is_verdict(card.verdict):
+        raise _damaged(path, "verdict")
     for name, score in card.items():
         if not _is_score(score):
             raise _damaged(path, f"scores.{name}")
@@ -57,6 +59,18 @@ def _is_score(score: Score) -> bool:
         numbers.append(score.relative)
     known = score.direction in ("higher", "lower") and score.converged in (True, False, None)
     return known and all(map(_is_number, numbers))
+
+
+def _is_verdict(verdict: Any) -> bool:
+    """A mapping whose forecasts, where there are some, have numbers."""
+    if not isinstance(verdict, Mapping) or not isinstance(verdict.get("advice") or {}, Mapping):
+        return False
+    forecasts = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
+    return all(
+        isinstance(part, Mapping)
+        and all(map(_is_number, [part.get("value"), *(part.get("interval") or (0, 0))]))
+        for part in forecasts
+    )
 
 
 def _are_columns(part: Any) -> bool:

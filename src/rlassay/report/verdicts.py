@@ -49,7 +49,7 @@ def verdict_of(card: Scorecard) -> Told | None:
     if not verdict:
         return None
     label = words.plain(verdict.get("label") or "unnamed")
-    advice = verdict.get("advice") or {}
+    advice: Mapping[str, Any] = verdict.get("advice") or {}
     return Told(
         label,
         LABELS.get(label, ""),
@@ -82,7 +82,7 @@ def _forecast(part: Mapping[str, Any]) -> str:
 
 
 def _basis(calibration: Mapping[str, Any]) -> str:
-    environments = calibration.get("environments") or []
+    environments: list[Any] = calibration.get("environments") or []
     if not environments:
         return ""
     nearest = f"; nearest: {words.plain(calibration['nearest'])}" if calibration.get("nearest") else ""  # fmt: skip

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rlassay.errors import DatasetError, SettingsError
 
@@ -65,15 +65,15 @@ class Scorecard(Mapping[str, Score]):
     dataset: Mapping[str, Any]
     settings: Mapping[str, Any]
     scores: Mapping[str, Score]
-    diagnosis: Mapping[str, Any] = field(default_factory=dict)
-    series: Mapping[str, Any] = field(default_factory=dict)
-    inspection: Mapping[str, Any] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    series: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inspection: Mapping[str, Any] = field(default_factory=dict[str, Any])
     command: str = ""
-    software: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, Any] = field(default_factory=dict[str, Any])
     warnings: tuple[Warning, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     # empty: none was asked for; None: nothing can be said, and a warning says why
-    verdict: Mapping[str, Any] | None = field(default_factory=dict)
+    verdict: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
 
     def __getitem__(self, name: str) -> Score:
         try:
@@ -115,7 +115,7 @@ class Scorecard(Mapping[str, Score]):
 
     def to_dict(self) -> dict[str, Any]:
         """The card as JSON values; a number that is not finite is an error here, never in a file."""
-        card = {
+        card: dict[str, Any] = {
             "schema": SCHEMA,
             "dataset": dict(self.dataset),
             "settings": dict(self.settings),
@@ -248,6 +248,7 @@ def read_cards(path: Path) -> list[Scorecard]:
         ) from None
     if not isinstance(content, dict):
         raise DatasetError(f"{path} holds no scorecard", remedy="name a file written by --json")
+    content = cast("dict[str, Any]", content)
     if content.get("schema") in (SCHEMA_OF_SEVERAL, SCHEMA_OF_COMPARISON):
         return [Scorecard.from_dict(card) for card in content.get("cards", [])]
     return [Scorecard.from_dict(content)]
@@ -256,11 +257,12 @@ def read_cards(path: Path) -> list[Scorecard]:
 def json_values(value: Any) -> Any:
     """NumPy numbers and arrays as Python's; floats that are not finite are refused."""
     if isinstance(value, Mapping):
-        return {str(key): json_values(item) for key, item in value.items()}
+        entries = cast("Mapping[Any, Any]", value).items()
+        return {str(key): json_values(item) for key, item in entries}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [json_values(item) for item in value]
+        return [json_values(item) for item in cast("list[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError("a result is not a finite number", remedy="report this as a defect")
     return value
@@ -272,10 +274,9 @@ def _score_dict(score: Score) -> dict[str, Any]:
 
 def _score(value: Mapping[str, Any]) -> Score:
     interval = value["interval"]
-    return Score(
-        **{
-            **value,
-            "interval": None if interval is None else (interval[0], interval[1]),
-            "per_seed": tuple(value["per_seed"]),
-        }
-    )
+    parts: dict[str, Any] = {
+        **value,
+        "interval": None if interval is None else (interval[0], interval[1]),
+        "per_seed": tuple(value["per_seed"]),
+    }
+    return Score(**parts)

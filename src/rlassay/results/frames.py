@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +16,15 @@ if TYPE_CHECKING:
     from rlassay.data.dataset import Dataset
     from rlassay.results.card import Comparison, Scorecard
 
+LIBRARIES = ("pandas", "polars")  # the first that is installed
+
 
 def frame(columns: Mapping[str, Any]) -> Any:
     """Columns of equal length as a DataFrame: of pandas where it is installed, else of polars."""
-    if find_spec("pandas"):
-        import pandas
-
-        return pandas.DataFrame(dict(columns))
-    if find_spec("polars"):
-        import polars  # pyright: ignore[reportMissingImports]
-
-        return polars.DataFrame(dict(columns))
+    for library in LIBRARIES:
+        if find_spec(library):
+            table: Any = import_module(library)
+            return table.DataFrame(dict(columns))
     raise SettingsError(
         "a table needs pandas or polars, and neither is installed", remedy="pip install pandas"
     )
@@ -50,7 +49,7 @@ def scores_frame(card: Scorecard) -> Any:
 
 def episodes_frame(card: Scorecard) -> Any:
     """The table of episodes in a card's `series`; a sample of them where there are more than 5,000."""
-    stored = card.series.get("episodes") or {}
+    stored: dict[str, Any] = card.series.get("episodes") or {}
     length = len(stored.get("return", ()))
     columns = {
         "episode" if name == "index" else name: values
