@@ -26,10 +26,17 @@ def report_command(
         ),
     ] = Path("report.html"),
 ) -> None:
-    """Render saved scorecards, or a saved comparison, as one HTML page."""
-    from rlassay.report.page import write_page
-    from rlassay.report.saved import read_saved
+    """Render saved scorecards, a saved comparison or a saved curation as one HTML page."""
+    from rlassay.report.saved import read_curation, read_saved
 
-    found, comparison = read_saved(cards)
-    write_page(found, out, comparison)
+    curation = read_curation(cards)
+    if curation is not None:
+        from rlassay.report.curated import write_curation_page
+
+        write_curation_page(curation, out)
+    else:
+        from rlassay.report.page import write_page
+
+        found, comparison = read_saved(cards)
+        write_page(found, out, comparison)
     say_written(out)

@@ -32,16 +32,16 @@ def show_curation(result: Mapping[str, Any], console: Console) -> None:
 
 def _show_table(result: Mapping[str, Any], console: Console) -> None:
     before, after = result["before"], result["after"]
-    columns = (
-        Column("", style="bold"),
-        *[Column(name, "right") for name in ("before", "interval", "after", "interval")],
-    )
     rows = [
         (name, f"{before[name]:,}", "", f"{after[name]:,}", "")
         for name in ("episodes", "transitions")
     ]
     for name, score in before["scores"].items():
         rows.append((name, *shown(score), *shown(after["scores"].get(name))))
+    heads = ["before", "95 % interval", "after", "95 % interval"]
+    if not any(row[2] not in ("", "–") for row in rows):  # nothing was resampled
+        heads, rows = heads[::2], [(row[0], row[1], row[3]) for row in rows]
+    columns = (Column("", style="bold"), *[Column(head, "right") for head in heads])
     show_table(columns, rows, console, title=f"{result['source']}: {rule_in_words(result)}")
 
 
@@ -49,7 +49,7 @@ def rule_in_words(result: Mapping[str, Any]) -> str:
     """The rule of a curation as one line."""
     return ", ".join(
         f"{key} {len(value)} named" if key == "only" else f"{key} {value}"
-        for key, value in result["rule"].items()
+        for key, value in sorted(result["rule"].items(), key=lambda part: part[0] == "by")
     )
 
 

@@ -63,17 +63,17 @@ def _render(cards: list[Scorecard], comparison: Mapping[str, Any] | None, detail
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
     several = several_view(cards, names, comparison) if len(cards) > 1 else None
-    early, scripts = _asset("theme.js"), _scripts()
-    return _template().render(
+    early, scripts = asset("theme.js"), _scripts()
+    return template("page.html").render(
         title=names[0] if len(cards) == 1 else f"{len(cards)} datasets",
         views=views,
         several=several,
         left_out=len(cards) - detailed,
         data=embedded_json({"charts": _charts(views, several)}),
-        style=_asset("page.css"),
+        style=asset("page.css"),
         early=early,
         scripts=scripts,
-        policy=_policy([early, *scripts]),
+        policy=policy([early, *scripts]),
         version=__version__,
     )
 
@@ -101,11 +101,11 @@ def _scripts() -> list[str]:
     """BokehJS from the installed package, then ours."""
     folder = files("bokeh") / "server" / "static" / "js"
     library = [(folder / name).read_text(encoding="utf-8") for name in BOKEH]
-    ours = "\n".join(_asset(name) for name in SCRIPTS)
+    ours = "\n".join(asset(name) for name in SCRIPTS)
     return [script.replace("</script", "<\\/script") for script in (*library, ours)]
 
 
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
     """Only these very scripts may run, and nothing may be fetched: enforced by the browser."""
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
@@ -125,15 +125,17 @@ def _with_code(text: str) -> Any:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of the assets."""
     return (files("rlassay.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _template() -> Any:
+def template(name: str) -> Any:
+    """A template of the assets: everything is escaped, and a missing value is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -141,4 +143,4 @@ def _template() -> Any:
     )
     environment.filters["code"] = _with_code
     environment.filters["minus"] = lambda text: str(text).replace("-", "\N{MINUS SIGN}")
-    return environment.get_template("page.html")
+    return environment.get_template(name)
