@@ -312,6 +312,19 @@ def test_the_verdict_is_first_escaped_and_absent_without_one():
     assert "offline-rl" in page_html([make_card(verdict=VERDICT), make_card("b")])
 
 
+def test_cards_of_one_source_are_a_history():
+    cards = [make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.4, 0.9))]  # fmt: skip
+    specs = [spec for spec in embedded(page_html(cards))["charts"].values() if spec["kind"] == "history"]  # fmt: skip
+    assert [spec["title"] for spec in specs] == ["return ↑", "return_top10 ↑", "q ↑", "bwd ↑", "bc_error ↓"]  # fmt: skip
+    assert specs[0]["y"] == charts.rounded(card["return"].value for card in cards)
+    assert specs[0]["low"] == charts.rounded(card["return"].interval[0] for card in cards)
+    assert specs[0]["caption"].endswith(", better beyond the intervals.")
+    assert specs[-1]["caption"].endswith("within what the intervals leave open.")
+    others = [make_card("a.npz"), make_card("b.npz", 0.9)]
+    assert "Over time" not in page_html(others)
+    assert "Over time" in page_html(others, history=True)
+
+
 def test_nested_settings_are_flattened():
     assert flattened({"a": {"b": True, "c": [1, 2]}, "d": None}) == [("a.b", "yes"), ("a.c", "1, 2"), ("d", "–")]  # fmt: skip
 

@@ -76,6 +76,15 @@ def test_charts_of_several_have_marks_and_closed_datasets_wait(visit, three_page
     assert page.complaints == []
 
 
+def test_charts_of_a_history_have_marks(visit):
+    cards = [make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.9))]
+    page = visit(page_html(cards))
+    assert page.complaints == []
+    pixels = drawn_pixels(page, DATA_LIGHT)
+    assert len(pixels) == 7
+    assert min(pixels) > 30
+
+
 def test_table_sorts_by_value_both_ways(visit, three_pages):
     page = visit(three_pages).page
     names = page.locator("#side-by-side tbody tr th a")

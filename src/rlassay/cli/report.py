@@ -25,6 +25,10 @@ def report_command(
             "-o", "--out", metavar="FILE", callback=in_existing_folder, help="The page to write."
         ),
     ] = Path("report.html"),
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Draw the scores from card to card, in the order given."),
+    ] = False,
 ) -> None:
     """Render saved scorecards, a saved comparison or a saved curation as one HTML page."""
     from rlassay.report.saved import read_curation, read_saved
@@ -38,5 +42,5 @@ def report_command(
         from rlassay.report.page import write_page
 
         found, comparison = read_saved(cards)
-        write_page(found, out, comparison)
+        write_page(found, out, comparison, history)
     say_written(out)

@@ -16,6 +16,7 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import SettingsError
 from rlassay.report import words
 from rlassay.report.content import View, card_view
+from rlassay.report.history import is_history
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
 from rlassay.results.card import Scorecard
@@ -29,20 +30,25 @@ SCRIPTS = ("base.js", "charts.js", "ranking.js", "explorer.js", "start.js")
 
 
 def write_page(
-    cards: list[Scorecard], path: str | Path, comparison: Mapping[str, Any] | None = None
+    cards: list[Scorecard],
+    path: str | Path,
+    comparison: Mapping[str, Any] | None = None,
+    history: bool = False,
 ) -> None:
-    """Write the page of one or several cards; `comparison` adds ranks and ties."""
-    write_atomically(Path(path), page_html(cards, comparison))
+    """Write the page of one or several cards; `comparison` adds ranks and ties, `history` lines over time."""
+    write_atomically(Path(path), page_html(cards, comparison, history))
 
 
-def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = None) -> str:
+def page_html(
+    cards: list[Scorecard], comparison: Mapping[str, Any] | None = None, history: bool = False
+) -> str:
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
         raise SettingsError("a report needs at least one scorecard", remedy="name a file written by --json")  # fmt: skip
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:
-        html = _render(cards, comparison, detailed)
+        html = _render(cards, comparison, detailed, history or is_history(cards))
         if len(html.encode()) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:
@@ -55,14 +61,16 @@ def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = Non
         detailed //= 2
 
 
-def _render(cards: list[Scorecard], comparison: Mapping[str, Any] | None, detailed: int) -> str:
+def _render(
+    cards: list[Scorecard], comparison: Mapping[str, Any] | None, detailed: int, history: bool
+) -> str:
     names = words.unique_names(cards)
     limit = _points_per_card(cards[:detailed])
     views = [
         card_view(card, name, f"card{place}", limit)
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
-    several = several_view(cards, names, comparison) if len(cards) > 1 else None
+    several = several_view(cards, names, comparison, history) if len(cards) > 1 else None
     early, scripts = asset("theme.js"), _scripts()
     return template("page.html").render(
         title=names[0] if len(cards) == 1 else f"{len(cards)} datasets",

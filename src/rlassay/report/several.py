@@ -7,15 +7,19 @@ from typing import Any
 
 from rlassay.report import charts, words
 from rlassay.report.content import View
+from rlassay.report.history import history_charts
 from rlassay.report.naming import HEADLINE, grouped, meaning_of, title_of, without_copies
 from rlassay.report.verdicts import verdict_of
 from rlassay.results.card import Scorecard
 
 
 def several_view(
-    cards: list[Scorecard], names: list[str], comparison: Mapping[str, Any] | None
+    cards: list[Scorecard],
+    names: list[str],
+    comparison: Mapping[str, Any] | None,
+    history: bool = False,
 ) -> View:
-    """The overview; ranks and ties only where `compare` computed them."""
+    """The overview; ranks and ties only where `compare` computed them, lines over time where asked."""
     known = {score for card in cards for score in without_copies(card)}
     groups = grouped(known)
     scores = _headline_first([score for members in groups.values() for score in members])
@@ -30,12 +34,14 @@ def several_view(
     figures = {"several-ranking": ranking} if scores else {}
     if overlaid:
         figures["several-returns"] = overlaid
+    over_time = history_charts(cards, names) if history else {}
     return {
+        "history": over_time,
         "lead": _lead(cards, names, leading, comparison, sources),
         "scores": [_column(score, cards) for score in scores],
         "leading": leading,
         "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
-        "charts": figures,
+        "charts": {**figures, **over_time},
         "pooled": comparison is not None,
         "verdicts": any(verdict_of(card) for card in cards),
     }

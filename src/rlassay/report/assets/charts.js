@@ -136,6 +136,20 @@ rlassay.kinds = {
     return { figure, colour: () => { curve.glyph.line_color = rlassay.color("data"); } };
   },
 
+  history(spec) {
+    const figure = rlassay.frame({ ...spec, y_values: [...spec.low, ...spec.high] }, { height: 230 });
+    const { x, y, low, high, names } = spec;
+    const source = new Bokeh.ColumnDataSource({ data: { x, y, low, high, names } });
+    const bars = figure.segment({ x0: { field: "x" }, x1: { field: "x" }, y0: { field: "low" }, y1: { field: "high" }, line_width: 6, line_alpha: 0.3, line_cap: "round", source });
+    const curve = figure.line({ field: "x" }, { field: "y" }, { line_width: 2, source });
+    const dots = figure.scatter({ x: { field: "x" }, y: { field: "y" }, size: 9, line_color: null, source });
+    figure.below[0].ticker = new Bokeh.BasicTicker({ mantissas: [1, 2, 5], min_interval: 1, num_minor_ticks: 0 });
+    figure.below[0].formatter = new Bokeh.NumeralTickFormatter({ format: "0,0" });
+    rlassay.tooltip(figure, dots, [["", "@names"], ["value", "@y{0,0.[000]}"], ["interval", "@low{0,0.[000]} to @high{0,0.[000]}"]]);
+    const colour = () => { for (const part of [bars, curve]) part.glyph.line_color = rlassay.color("data"); dots.glyph.fill_color = rlassay.color("data"); };
+    return { figure, colour };
+  },
+
   ranking(spec, element) {
     return rlassay.drawRanking(spec, element);
   },
