@@ -79,6 +79,48 @@ def test_the_table_of_scores_is_current():
     )
 
 
+def test_python_reference_is_current():
+    import make_api_docs
+
+    assert make_api_docs.PAGE.read_text() == make_api_docs.page(), (
+        "run python scripts/make_api_docs.py"
+    )
+
+
+def test_examples_of_the_python_reference_run():
+    """In a process of their own, because one of them registers a score."""
+    import make_api_docs
+
+    assert {"load", "score", "compare", "curate", "Scorecard"} <= set(make_api_docs.doctests())
+    program = [sys.executable, str(ROOT / "scripts" / "make_api_docs.py"), "--run"]
+    done = subprocess.run(program, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def tutorial_blocks() -> list[tuple[str, str, str]]:
+    pages = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+    return [(page.stem, language, body) for page in pages for language, body in BLOCK.findall(page.read_text())]  # fmt: skip
+
+
+def test_tutorials_run(tmp_path):
+    """Every block in order, in one folder a page, as a reader would."""
+    programs = {"python": [sys.executable, "-c"], "bash": ["bash", "-euc"]}
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    for name, words in {"rlassay": "-m rlassay", "python": ""}.items():
+        (binaries / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (binaries / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}"}
+    blocks_of_pages = tutorial_blocks()
+    assert len(blocks_of_pages) >= 5
+    for page, language, body in blocks_of_pages:
+        if language in programs:
+            desk = tmp_path / page
+            desk.mkdir(exist_ok=True)
+            done = subprocess.run([*programs[language], body], cwd=desk, env=environment, capture_output=True, text=True)  # fmt: skip
+            assert done.returncode == 0, f"{page}: {body}\n{done.stderr}"
+
+
 def test_every_page_is_in_the_navigation():
     listed = (ROOT / "mkdocs.yml").read_text()
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]

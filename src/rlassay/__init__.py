@@ -12,11 +12,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rlassay.agents import register_agent as register_agent
+    from rlassay.agents import train_agent as train_agent
+    from rlassay.collect import collect as collect_graded
+    from rlassay.curation import Curation as Curation
     from rlassay.curation import curate as curate
     from rlassay.data.dataset import Dataset as Dataset
+    from rlassay.errors import RlassayError as RlassayError
     from rlassay.formats import load as load
-    from rlassay.formats import save as save
+    from rlassay.formats import save as save  # pyright: ignore[reportUnknownVariableType]
+    from rlassay.inspection import inspect_source as inspect_dataset
+    from rlassay.oracle import oracle as run_oracle
     from rlassay.results.card import Comparison as Comparison
+    from rlassay.results.card import Score as Score
     from rlassay.results.card import Scorecard as Scorecard
     from rlassay.scoring import assess as assess
     from rlassay.scoring import compare as compare
@@ -39,7 +47,9 @@ _PUBLIC = {
     "compare": ("rlassay.scoring", "compare"),
     "assess": ("rlassay.scoring", "assess"),
     "Scorecard": ("rlassay.results.card", "Scorecard"),
+    "Score": ("rlassay.results.card", "Score"),
     "Comparison": ("rlassay.results.card", "Comparison"),
+    "Curation": ("rlassay.curation", "Curation"),
     "register_score": ("rlassay.scoring", "register_score"),
     "register_cost": ("rlassay.transport", "register_cost"),
     "episode_scores": ("rlassay.scoring", "episode_scores"),
@@ -52,7 +62,30 @@ _PUBLIC = {
     "RlassayError": ("rlassay.errors", "RlassayError"),
 }
 
-__all__ = ["__version__", *_PUBLIC]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
+    "__version__",
+    "load",
+    "save",
+    "Dataset",
+    "inspect_dataset",
+    "score",
+    "compare",
+    "assess",
+    "Scorecard",
+    "Score",
+    "Comparison",
+    "Curation",
+    "register_score",
+    "register_cost",
+    "episode_scores",
+    "transition_scores",
+    "curate",
+    "train_agent",
+    "register_agent",
+    "run_oracle",
+    "collect_graded",
+    "RlassayError",
+]  # a literal, which type checkers can read
 
 
 def __getattr__(name: str) -> Any:
@@ -65,4 +98,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PUBLIC})
+    """The public names, without the modules that happen to be imported already."""
+    return sorted(__all__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from typing import Any, cast
+
 from rlassay.words import printable
 
 
@@ -42,6 +45,7 @@ def _sentence(what: str, allowed: object, got: object, remedy: str | None) -> st
 
 def _listing(value: object) -> str:
     if isinstance(value, list | tuple | set | frozenset | dict):
-        items = sorted(value) if isinstance(value, set | frozenset) else list(value)
-        return ", ".join(str(item) for item in items)
+        several = cast("Collection[Any]", value)
+        ordered = sorted(several) if isinstance(value, set | frozenset) else several
+        return ", ".join(str(item) for item in ordered)
     return str(value)

@@ -1,4 +1,4 @@
-"""Progress of long jobs on stderr: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long jobs on stderr: a bar on a terminal, one changing line in a notebook, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rlassay.words import printable
 
 Advance = Callable[[int, str], None]
 LINE_EVERY = 30.0  # seconds between lines where stderr is a file
+CHANGE_EVERY = 0.5  # seconds between changes of the line in a notebook
 
 
 def notice(line: str) -> None:
@@ -25,8 +26,32 @@ def progress(description: str, total: int) -> Iterator[Advance]:
     if sys.stderr.isatty():
         with _bar(description, total) as advance:
             yield advance
+    elif in_notebook():
+        yield from _changing_line(description, total)
     else:
         yield _lines(description, total)
+
+
+def in_notebook() -> bool:
+    """Whether stderr is that of a Jupyter kernel, which is no terminal but shows what comes."""
+    return type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def _changing_line(description: str, total: int) -> Iterator[Advance]:
+    """One line that is written over: rich's bar would ask for ipywidgets here."""
+    last, width = 0.0, 0
+
+    def advance(done: int, text: str = "") -> None:
+        nonlocal last, width
+        if time.monotonic() - last >= CHANGE_EVERY:
+            last = time.monotonic()
+            news = f"{description}: {done:,} of {total:,} {text}".rstrip()
+            print(f"\r{news:<{width}}", end="", file=sys.stderr, flush=True)  # noqa: T201
+            width = len(news)
+
+    yield advance
+    if width:
+        print(f"\r{' ' * width}\r", end="", file=sys.stderr, flush=True)  # noqa: T201
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -105,15 +106,68 @@ def test_histograms_without_random_or_of_wrong_length():
     assert charts.distribution_charts(broken) == []
 
 
+def caption(card, kind):
+    specs = [charts.returns_chart(card), *charts.distribution_charts(card), charts.calibration_chart(card), *charts.training_charts(card)]  # fmt: skip
+    return next(spec["caption"] for spec in specs if spec and spec["title"] == kind)
+
+
+def test_captions_say_what_the_charts_show_here():
+    card = make_card()
+    low, high = np.quantile(card.series["episodes"]["return"], [0.25, 0.75])
+    assert f"between {low:,.1f} and {high:,.0f};" in caption(card, "Episode returns")
+    calibration = card.series["calibration"]
+    bias = np.mean(np.subtract(calibration["predicted"], calibration["monte_carlo"]))
+    assert f"is {-bias:.3g} too low on average" in caption(card, "Critic calibration")
+    assert "the critic has settled" in caption(card, "Critic training")
+    rising = make_card(series={"training": {"step": list(range(100)), "critic": list(range(100))}})
+    assert "more steps may still move it" in caption(rising, "Critic training")
+
+
+def test_the_caption_of_a_distribution_has_its_quantiles_and_overlap():
+    even = {"edges": [0, 1, 2, 3, 4], "data": [1, 1, 1, 1], "random": [2, 2, 0, 0]}
+    card = make_card(series={"histograms": {"value": even, "action": even}})
+    text = caption(card, "Value of actions")
+    assert "is worth 1 to 3; random" in text
+    assert "median 1, and the two distributions overlap by 50 %" in text
+    assert "50 % lie in the outermost two bins, of random actions 50 %" in caption(card, "Actions")
+
+
+def test_densities_say_their_unit():
+    even = {"edges": [0, 0.5, 1.0], "data": [1, 3]}
+    spec = charts.distribution_chart(make_card(series={"histograms": {"value": even}}), "value")
+    assert spec["y_label"] == "density (% of transitions per 0.5)"
+    assert spec["series"][0]["shares"] == [25, 75]
+
+
+def test_several_returns_are_told_by_their_middle_halves():
+    spec = charts.overlaid_returns(three_cards(), ["a", "b", "c"])
+    low, high = np.quantile(three_cards()[1].series["episodes"]["return"], [0.25, 0.75])
+    assert f"{low:,.1f} to {high:,.0f} in b and" in spec["caption"]
+    many = charts.overlaid_returns(three_cards() * 2, list("abcdef"))
+    assert "The other 4 datasets" in many["caption"]
+    assert all(sum(series["shares"]) == pytest.approx(100, abs=0.1) for series in spec["series"])
+
+
 def test_shares_of_data_and_random_each_sum_to_a_hundred():
     for series in charts.distribution_chart(make_card(), "value")["series"]:
         assert sum(series["shares"]) == pytest.approx(100, abs=0.1)
 
 
-def test_top_decile_holds_a_tenth_of_the_episodes():
-    card = make_card(episodes=200)
-    threshold = charts.returns_chart(card)["threshold"]
-    assert np.mean(np.array(card.series["episodes"]["return"]) >= threshold) == pytest.approx(0.1)
+def test_the_best_tenth_is_one_number_on_the_page():
+    """Threshold and mean of the histogram are those of the score `return_top10`."""
+    from rlassay.stats import top_mean
+
+    card = make_card(episodes=42)
+    returns = np.array(card.series["episodes"]["return"])
+    best = float(top_mean(returns, np.ones(42)))
+    spec = charts.returns_chart(make_card(episodes=42, scores={}))
+    assert (
+        np.sum(returns >= spec["threshold"] - 0.01) == 5
+    )  # 4.2 episodes: the fifth counts in part
+    assert f"returns {best:,.0f} on average" in spec["caption"]
+    told = replace(card, scores={"return_top10": replace(card["return_top10"], value=1234.0)})
+    assert "returns 1,234 on average" in charts.returns_chart(told)["caption"]
+    assert "decile" not in page_html([card])
 
 
 def test_returns_are_counted_of_all_episodes_even_where_the_table_is_a_sample():
@@ -209,13 +263,66 @@ def test_ranks_and_ties_only_where_a_comparison_says_so():
 def test_view_shows_every_score_setting_check_and_fact():
     card = make_card()
     view = card_view(card, "x", "card0", 100)
-    assert {row["name"] for row in view["scores"]} == set(card)
+    groups = {group["title"]: [row["name"] for row in group["rows"]] for group in view["groups"]}
+    assert groups["The short answer"] == ["return", "return_top10", "q", "bwd", "bc_error"]
+    assert {name for names in groups.values() for name in names} == set(card)
     assert ("target_rate", "0.005") in view["settings"]["critic"]
     assert ("preset", "default") in view["settings"]["general"]
     assert ("correlation", "0.94") in view["diagnosis"]["critic"]
     assert [check["status"] for check in view["checks"]] == ["pass", "pass", "warn"]
     assert ("Fingerprint", card.dataset["fingerprint"]) in view["facts"]
     assert view["command"] == card.command
+
+
+def test_bwd_stands_in_one_row_that_names_its_estimator():
+    card = make_card()
+    twice = replace(card, scores={**card.scores, "bwd.exact": card["bwd"]})
+    rows = [row for group in card_view(twice, "x", "k", 9)["groups"] for row in group["rows"]]
+    assert [row["title"] for row in rows if row["value"] == "18.43"] == [
+        "Bellman-Wasserstein distance (estimator exact)"
+    ]
+    other = replace(card, scores={**card.scores, "bwd.exact": replace(card["bwd"], value=1.0)})
+    assert "bwd.exact" in page_html([other])  # another number is not hidden
+
+
+def test_meanings_of_the_card_win_over_those_of_this_version():
+    card = make_card()
+    named = replace(card["bwd"], title="My distance", meaning="Mine <alone>.")
+    page = page_html([replace(card, scores={**card.scores, "bwd": named})])
+    assert "My distance" in page
+    assert "Mine &lt;alone&gt;." in page
+    assert "Sum of rewards of an episode" in page
+
+
+VERDICT = {
+    "label": "mixed", "cloning": {"value": 40.0, "interval": [30.0, 50.0], "unit": "normalised score", "own_scale": 0.3},
+    "advice": {"action": "offline-rl", "command": "rlassay train iql <x>", "reason": "more to gain"}, "evidence": ["two <b>modes</b>"],
+}  # fmt: skip
+
+
+def test_the_verdict_is_first_escaped_and_absent_without_one():
+    page = page_html([make_card(verdict=VERDICT)])
+    assert page.index('class="verdict neutral"') < page.index('class="tiles"')
+    assert "40 (30 to 50 normalised score), above 30 % of its own episodes" in page
+    assert "rlassay train iql &lt;x&gt;" in page
+    assert "two &lt;b&gt;modes&lt;/b&gt;" in page
+    assert 'class="verdict' not in page_html([make_card()])
+    why = Warning("no_verdict", "there are no rewards", "")
+    assert "No verdict" in page_html([make_card(verdict=None, warnings=(why,))])
+    assert "offline-rl" in page_html([make_card(verdict=VERDICT), make_card("b")])
+
+
+def test_cards_of_one_source_are_a_history():
+    cards = [make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.4, 0.9))]  # fmt: skip
+    specs = [spec for spec in embedded(page_html(cards))["charts"].values() if spec["kind"] == "history"]  # fmt: skip
+    assert [spec["title"] for spec in specs] == ["return ↑", "return_top10 ↑", "q ↑", "bwd ↑", "bc_error ↓"]  # fmt: skip
+    assert specs[0]["y"] == charts.rounded(card["return"].value for card in cards)
+    assert specs[0]["low"] == charts.rounded(card["return"].interval[0] for card in cards)
+    assert specs[0]["caption"].endswith(", better beyond the intervals.")
+    assert specs[-1]["caption"].endswith("within what the intervals leave open.")
+    others = [make_card("a.npz"), make_card("b.npz", 0.9)]
+    assert "Over time" not in page_html(others)
+    assert "Over time" in page_html(others, history=True)
 
 
 def test_nested_settings_are_flattened():

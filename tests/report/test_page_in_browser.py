@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shlex
 import subprocess
 import sys
@@ -73,6 +74,15 @@ def test_charts_of_several_have_marks_and_closed_datasets_wait(visit, three_page
     page.page.wait_for_selector("#card1 [data-drawn] >> nth=6", state="attached")
     assert page.page.locator("#card0 [data-drawn]").count() == 0
     assert page.complaints == []
+
+
+def test_charts_of_a_history_have_marks(visit):
+    cards = [make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.9))]
+    page = visit(page_html(cards))
+    assert page.complaints == []
+    pixels = drawn_pixels(page, DATA_LIGHT)
+    assert len(pixels) == 7
+    assert min(pixels) > 30
 
 
 def test_table_sorts_by_value_both_ways(visit, three_pages):
@@ -322,16 +332,45 @@ def test_fits_a_phone(visit, one_page, three_pages):
         assert page.complaints == []
 
 
-def test_meanings_and_sections_are_reached_by_keyboard(visit, one_page):
+def test_meanings_are_read_without_pointing_and_sections_reached_by_keyboard(visit, one_page):
     page = visit(one_page).page
+    assert page.locator("text=Sum of rewards of an episode, averaged").is_visible()
     reached = set()
-    for _ in range(40):
+    for _ in range(12):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id || document.activeElement.className"))
-    assert {"skip", "theme", "hint"} <= reached
-    page.focus(".hint >> nth=0")
-    assert page.is_visible(".hint >> nth=0 >> [role='tooltip']")
-    assert "averaged over episodes" in page.inner_text(".hint >> nth=0 >> [role='tooltip']")
+    assert {"skip", "theme", "scroll"} <= reached
+
+
+def test_side_by_side_is_read_on_a_phone_without_scrolling_sideways(visit, three_pages):
+    page = visit(three_pages, viewport={"width": 390, "height": 844}, is_mobile=True).page
+    width = page.evaluate("document.querySelector('#side-by-side').getBoundingClientRect().right")
+    assert width <= 390
+    row = page.locator("#side-by-side tbody tr").first
+    assert row.locator("td[data-label='bc_error ↓']").is_visible()
+    assert not row.locator("td[data-label='pd ↓']").is_visible()
+    page.check("#all-scores")
+    assert row.locator("td[data-label='pd ↓']").is_visible()
+
+
+def test_tick_labels_do_not_meet(visit):
+    """Returns of many digits on a narrow screen: labels times their number fit the axis."""
+    card = make_card()
+    rows = {**card.series["episodes"], "return": [123_456.0 + 2 * r for r in card.series["episodes"]["return"]]}  # fmt: skip
+    options = {"viewport": {"width": 390, "height": 844}}
+    page = visit(page_html([make_card(series={"episodes": rows})]), **options).page
+    room, ticks, longest = (
+        page.evaluate("""() => { const { figure, view } = [...rlassay.figures.values()][0];
+      const axis = view.views.find_one(figure.below[0]); 
+      return [view.frame.bbox.width, axis.tick_coords.major[0].length, Math.max(...figure.below[0].formatter.doFormat(axis.tick_coords.major[0], { loc: 0 }).map((label) => label.length))]; }""")
+    )
+    assert ticks >= 2
+    assert ticks * longest * 6.7 < room
+
+
+def test_a_page_of_one_prints_on_four_sheets(visit, one_page):
+    printed = visit(one_page).page.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 4
 
 
 def test_a_card_without_any_series_is_still_a_page(visit):

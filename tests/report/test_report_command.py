@@ -79,6 +79,9 @@ def damaged(change):
         lambda card: card["inspection"].update(checks=3),
         lambda card: card.pop("warnings"),
         lambda card: card.update(dataset="x"),
+        lambda card: card.update(verdict=[1]),
+        lambda card: card.update(verdict={"label": "mixed", "cloning": {"value": "big"}}),
+        lambda card: card.update(verdict={"label": "mixed", "advice": ["clone"]}),
     ],
 )
 def test_damaged_cards_are_refused_before_anything_is_drawn(tmp_path, change):
@@ -111,3 +114,61 @@ def test_reporting_does_not_import_jax(tmp_path):
         "sys.exit('jax' in sys.modules or 'matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], cwd=tmp_path).returncode == 0
+
+
+def test_a_folder_is_not_made_unasked(tmp_path):
+    write_json(tmp_path / "card.json", make_card().to_dict())
+    ended = report("card.json", "-o", "new folder/page.html", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert not (tmp_path / "new folder").exists()
+    remedy = ended.stderr.strip().rpartition("; ")[2]
+    assert remedy == "mkdir -p 'new folder'"
+    subprocess.run(remedy, shell=True, cwd=tmp_path, check=True)
+    again = report("card.json", "-o", "new folder/page.html", cwd=tmp_path)
+    assert again.returncode == 0
+    assert again.stderr == "wrote new folder/page.html\n"
+
+
+def test_every_result_says_its_file_and_needs_its_folder(tmp_path):
+    """The rule stands in the options themselves, before anything is computed."""
+    for option in ("--json", "--html", "--episodes"):
+        command = [sys.executable, "-m", "rlassay", "score", "absent.hdf5", option, "no/x.csv"]
+        ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+        assert ended.returncode == 2
+        assert "there is no folder no; mkdir -p no" in ended.stderr
+
+
+def curation():
+    return {
+        "schema": "rlassay.curation/1", "source": "data/<b>x.npz", "out": "y.npz", "rule": {"keep": 0.5, "by": "return"},
+        "kept": [0, 2], "dropped": [1, 3], "notes": ["a <i>note</i>"], "dry_run": False, "version": "0.2.0", "fingerprint": "ab",
+        "before": {"episodes": 4, "transitions": 40, "scores": {
+            "return": {"value": 10.0, "interval": [9.0, 11.0], "direction": "higher"},
+            "bc_error": {"value": 0.5, "interval": [0.4, 0.6], "direction": "lower"}}},
+        "after": {"episodes": 2, "transitions": 18, "scores": {
+            "return": {"value": 15.0, "interval": [14.0, 16.0], "direction": "higher"},
+            "bc_error": {"value": 0.45, "interval": [0.35, 0.55], "direction": "lower"}}},
+    }  # fmt: skip
+
+
+def test_a_curation_shows_before_and_after(tmp_path):
+    write_json(tmp_path / "curation.json", curation())
+    ended = report("curation.json", "-o", "page.html", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "2 of 4 episodes stay, by the rule keep 0.5, by return." in page
+    assert "The mean return goes from 10 to 15." in page
+    assert '<td class="number good" data-label="Change">+5</td>' in page
+    assert '<td class="number " data-label="Change">−0.05</td>' in page  # the intervals meet
+    assert page.count("opacity:1.00") == 2 and page.count("opacity:0.12") == 2
+    assert "<i>note" not in page and "<b>x.npz" not in page
+
+
+def test_a_curation_is_rendered_alone_and_whole(tmp_path):
+    write_json(tmp_path / "curation.json", curation())
+    write_json(tmp_path / "card.json", make_card().to_dict())
+    ended = report("curation.json", "card.json", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "render each curation alone" in ended.stderr
+    write_json(tmp_path / "curation.json", curation() | {"after": {"scores": {"return": 3}}})
+    assert "damaged at `after.scores`" in report("curation.json", cwd=tmp_path).stderr

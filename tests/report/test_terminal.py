@@ -15,20 +15,114 @@ from rlassay.report.terminal import show_cards, show_comparison
 from rlassay.results.card import Caution
 
 
-def printed(show, result, width=100, encoding="utf-8", **options):
+def printed(show, result, width=100, encoding="utf-8", everything=False, **options):
     """What a console of some width and encoding receives."""
     raw = io.BytesIO()
     console = Console(file=io.TextIOWrapper(raw, encoding=encoding), width=width, **options)
-    show(result, console)
+    show(result, console, everything)
     console.file.flush()
     return raw.getvalue().decode(encoding)
 
 
-def test_one_card_shows_value_interval_direction_meaning():
+def line_of(text, start):
+    return next(line for line in text.splitlines() if line.startswith(start))
+
+
+def test_the_short_card_is_five_scores_with_intervals_and_meanings():
     text = printed(show_cards, [make_card()])
-    row = next(line for line in text.splitlines() if line.startswith("pd"))
-    assert row.split() == ["pd", "↓", "lower", "-17.2", "-19.4", "to", "-15", "–", "Performance", "difference"]  # fmt: skip
-    assert "38 %" in next(line for line in text.splitlines() if line.startswith("return "))
+    row = line_of(text, "return_top10").split()
+    score = make_card()["return_top10"]
+    assert row[:2] == ["return_top10", "↑"]
+    assert [float(row[place].replace(",", "")) for place in (2, 3, 5)] == pytest.approx(
+        [score.value, *score.interval], abs=0.6
+    )
+    assert "Best tenth" in line_of(text, "return_top10")
+    names = [line.split()[0] for line in text.splitlines() if " ↑ " in line or " ↓ " in line]
+    assert names[:5] == ["return", "return_top10", "q", "bwd", "bc_error"]
+    assert "5 more scores with --all" in text
+
+
+def test_all_shows_every_score_in_groups_and_bwd_once():
+    card = make_card()
+    scores = {**card.scores, "bwd.exact": card["bwd"]}  # what `bwd` is, by the card's diagnosis
+    text = printed(show_cards, [replace(card, scores=scores)], 80, everything=True)
+    for name in make_card():
+        assert line_of(text, f"{name} ")
+    assert "Bellman-Wasserstein distance, exact" in line_of(text, "bwd ")
+    assert "bwd.exact" not in text
+    assert "--all" not in text
+    assert text.index("What the data earned") < text.index("What its actions are worth")
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_eighty_columns_cut_nothing_off(everything):
+    """Large values, long names: every value, interval and name stands on one line of the table."""
+    card = make_card()
+    large = {
+        name: replace(score, value=-12_345_678.9, interval=(-12_445_678.9, -12_245_678.9))
+        for name, score in card.scores.items()
+    }
+    text = printed(show_cards, [replace(card, scores=large)], 80, everything=everything)
+    assert "…" not in text
+    for name in large if everything else ("return", "return_top10", "q", "bwd", "bc_error"):
+        row = line_of(text, f"{name} ")
+        assert "-12,345,679" in row
+        assert "-12,445,679 to -12,245,679" in row
+
+
+def verdict(**changes):
+    forecast = {
+        "value": 91.25,
+        "interval": [80.5, 99.0],
+        "unit": "normalised score",
+        "own_scale": 0.64,
+    }
+    return {
+        "label": "consistent", "cloning": forecast, "offline_rl": forecast | {"own_scale": None},
+        "advice": {"action": "clone", "command": "rlassay train bc x.hdf5 --env Hopper-v5 -o bc", "reason": "agents agree"},
+        "evidence": ["the actions agree", "one mode of returns"],
+        "calibration": {"version": 1, "environments": ["Hopper-v5"], "nearest": "hopper-medium"}, **changes,
+    }  # fmt: skip
+
+
+def test_the_verdict_comes_before_the_scores():
+    text = printed(show_cards, [make_card(verdict=verdict())], 80)
+    assert text.index("verdict consistent") < text.index("95 % interval")
+    flat = " ".join(text.split())
+    assert (
+        "cloning: 91.25 (80.50 to 99.00 normalised score), above 64 % of its own episodes" in flat
+    )
+    assert "offline RL: 91.25 (80.50 to 99.00 normalised score)\n" in text
+    assert "advice: clone: agents agree" in text
+    assert "$ rlassay train bc x.hdf5 --env Hopper-v5 -o bc\n" in text
+    assert "- one mode of returns" in text
+    assert "Calibrated on Hopper-v5; nearest: hopper-medium" in text
+
+
+def test_a_null_verdict_says_why_and_an_absent_one_nothing():
+    why = Warning("no_verdict", "the data has no rewards", "")
+    assert "no verdict: the data has no rewards" in printed(
+        show_cards, [make_card(verdict=None, warnings=(why,))]
+    )
+    assert "verdict" not in printed(show_cards, [make_card()])
+
+
+def test_verdicts_of_several_are_one_table():
+    cards = [make_card("a.npz", verdict=verdict()), make_card("b.npz", verdict=verdict(label="weak"))]  # fmt: skip
+    text = printed(show_cards, cards, 80)
+    assert line_of(text, "a.npz").split()[:3] == ["a.npz", "consistent", "clone"]
+    assert line_of(text, "b.npz").split()[:2] == ["b.npz", "weak"]
+
+
+def test_warnings_come_by_importance_and_five_at_most():
+    codes = ("extras", "reference_note", "unheard_of", "critic_not_converged", "joined", "no_rewards", "left_out")  # fmt: skip
+    card = make_card(warnings=tuple(Warning(code, f"about {code}", "") for code in codes))
+    told = [line for line in printed(show_cards, [card]).splitlines() if "warning" in line]
+    assert [line.removeprefix("warning about ") for line in told[:5]] == [
+        "no_rewards", "critic_not_converged", "unheard_of", "reference_note", "left_out",
+    ]  # fmt: skip
+    assert told[5] == "2 less important warnings with --all"
+    assert "about joined" in printed(show_cards, [card], everything=True)
 
 
 def test_returns_are_drawn_as_blocks_between_their_extremes():
@@ -63,11 +157,11 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 
 def test_narrow_terminals_lose_no_number():
-    wide, narrow = (printed(show_cards, [make_card()], width) for width in (120, 40))
-    for score in make_card().values():
-        value = f"{score.value:,.0f}" if abs(score.value) >= 1000 else f"{score.value:.4g}"
-        assert value in wide
-        assert value in narrow
+    for width in (120, 40, 20):
+        text = printed(show_cards, [make_card()], width, everything=True)
+        for score in make_card().values():
+            value = f"{score.value:,.0f}" if abs(score.value) >= 1000 else f"{score.value:.3g}"
+            assert value in text
 
 
 def test_pipes_and_no_color_get_no_escape_codes(monkeypatch):
@@ -82,8 +176,7 @@ def test_pipes_and_no_color_get_no_escape_codes(monkeypatch):
 
 def test_terminals_without_unicode_get_ascii():
     text = printed(show_cards, [make_card("données/hopper.npz")], encoding="ascii")
-    assert "^ higher" in text
-    assert "v lower" in text
+    assert "^ higher is better, v lower" in text
 
 
 def test_markup_and_control_characters_in_names_stay_text():
@@ -99,26 +192,31 @@ def test_several_cards_share_one_table_and_one_copy_of_a_warning():
     assert text.count("outlast the critic's horizon") + text.count("horizon 1/(1-discount)") == 1
 
 
-def test_eighty_columns_keep_a_table_of_the_most_telling_scores():
+def test_several_cards_keep_the_headline_scores_at_eighty_columns():
     text = printed(show_cards, three_cards(), 80)
-    heading = next(line for line in text.splitlines() if line.startswith("dataset"))
-    assert heading.split() == ["dataset", "return", "↑", "q", "↑", "bwd", "↑"]
-    assert "return_top10" in printed(show_cards, three_cards(), 120)
+    heads = [line.split()[1::2] for line in text.splitlines() if line.startswith("dataset")]
+    assert [name for head in heads for name in head] == ["return", "return_top10", "q", "bwd", "bc_error"]  # fmt: skip
+    assert len(heads) == 2
+    wide = printed(show_cards, three_cards(), 140)
+    assert sum(line.startswith("dataset") for line in wide.splitlines()) == 1
 
 
-def test_a_score_that_did_not_converge_is_marked():
+def test_a_score_that_did_not_converge_is_marked_and_the_mark_explained():
     card = make_card()
     doubtful = replace(card, scores={**card.scores, "bwd": replace(card["bwd"], converged=False)})
-    assert "18.43 ?" in printed(show_cards, [doubtful])
-    assert "not converged" in printed(show_cards, [doubtful], 40)
-    assert "18.43 ?" not in printed(show_cards, [card])
+    for cards in ([doubtful], [doubtful, card]):
+        text = printed(show_cards, cards)
+        assert "18.43 ?" in text
+        assert "? the fit behind it has not converged" in text
+    assert "?" not in printed(show_cards, [card])
 
 
 def test_comparison_prints_ranks_and_ties():
     cards = [make_card("a.npz", 0.4, seed=1), make_card("b.npz", 0.4, seed=1), make_card("c.npz", 0.9, seed=2)]  # fmt: skip
     text = printed(show_comparison, make_comparison(cards))
     assert "By bwd, c.npz ranks first of 3" in text
-    assert "tied with a.npz" in text
+    assert line_of(text, "   2  a.npz").rstrip().endswith("b.npz")
+    assert line_of(text, "   1  c.npz").rstrip().endswith("–")
 
 
 def test_a_card_without_series_checks_or_scores_prints():

@@ -90,7 +90,10 @@ def test_scores_come_in_reading_order_and_unknown_ones_last():
     assert in_reading_order(["zeta", "bwd", "return"]) == ["return", "bwd", "zeta"]
 
 
-def test_a_title_is_the_cards_own_and_else_the_name():
-    score = make_card()["q"]
-    assert words.title("q", replace(score, title="Worth")) == "Worth"
-    assert words.title("q", replace(score, title="")) == words.title("q", None) == "q"
+def test_a_value_and_its_interval_have_equal_decimals():
+    assert words.together(1234.5, (1201.2, 1260.0)) == ("1,234", "1,201 to 1,260")
+    assert words.together(-3.5, (-3.81, -3.2)) == ("-3.50", "-3.81 to -3.20")
+    assert words.together(0.0008, (-0.48687, 0.48838)) == ("0.0008", "-0.4869 to 0.4884")
+    assert words.together(2.0, (1.0, 3.0)) == ("2", "1 to 3")
+    assert words.together(5.0, None) == ("5", "–")
+    assert words.together(3e12, (1e12, 5e12)) == ("3.000e+12", "1.000e+12 to 5.000e+12")

@@ -10,6 +10,7 @@ import typer
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
+    AllOption,
     HtmlOption,
     PresetOption,
     ReferenceOption,
@@ -41,6 +42,7 @@ def compare_command(
     force: Annotated[
         bool, typer.Option("--force", help="Compare although environments or rules differ.")
     ] = False,
+    everything: AllOption = False,
 ) -> None:
     """Rank datasets of one task, with pooled statistics."""
     import rlassay
@@ -49,7 +51,7 @@ def compare_command(
     options = scoring_options(preset, seeds, seed, scores, reference, set)
     sources = [source for path in paths for source in _cards_or_data(path, read)]
     comparison = rlassay.compare(sources, force=force, show_progress=True, **options)
-    show_cards(list(comparison.cards), json, html, comparison.to_dict())
+    show_cards(list(comparison.cards), json, html, comparison.to_dict(), everything)
 
 
 def _cards_or_data(path: str, read: Reading) -> list[Any]:

@@ -10,9 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
+from rlassay.cli.outputs import in_existing_folder, say_written
+
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", help="Write the result as JSON; `-` prints it to stdout and nothing else."),
+    typer.Option("--json", metavar="FILE", callback=in_existing_folder, help="Write the result as JSON; `-` prints it to stdout and nothing else."),
 ]  # fmt: skip
 SetOption = Annotated[
     list[str] | None,
@@ -54,6 +56,7 @@ def emit_json(value: dict[str, Any], target: str | None) -> bool:
     from rlassay.engine.files import write_json
 
     write_json(Path(target), value)
+    say_written(target)
     return False
 
 

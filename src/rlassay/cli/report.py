@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rlassay.cli.options import require_outputs
+from rlassay.cli.outputs import in_existing_folder, say_written
 
 
 def register(app: typer.Typer) -> None:
@@ -20,14 +21,28 @@ def report_command(
         list[Path], typer.Argument(metavar="CARD.json...", help="Files written by --json.")
     ],
     out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="The page to write.")
+        Path,
+        typer.Option(
+            "-o", "--out", metavar="FILE", callback=in_existing_folder, help="The page to write."
+        ),
     ] = Path("report.html"),
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Draw the scores from card to card, in the order given."),
+    ] = False,
 ) -> None:
-    """Render saved scorecards, or a saved comparison, as one HTML page."""
-    from rlassay.report.page import write_page
-    from rlassay.report.saved import read_saved
+    """Render saved scorecards, a saved comparison or a saved curation as one HTML page."""
+    from rlassay.report.saved import read_curation, read_saved
 
     require_outputs(out)
-    found, comparison = read_saved(cards)
-    write_page(found, out, comparison)
-    typer.echo(f"wrote {out} ({out.stat().st_size / 1e6:.1f} MB)", err=True)
+    curation = read_curation(cards)
+    if curation is not None:
+        from rlassay.report.curated import write_curation_page
+
+        write_curation_page(curation, out)
+    else:
+        from rlassay.report.page import write_page
+
+        found, comparison = read_saved(cards)
+        write_page(found, out, comparison, history)
+    say_written(out)

@@ -9,8 +9,10 @@ import typer
 
 from rlassay.cli import gating
 from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
+from rlassay.cli.outputs import in_existing_folder, say_written
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
+    AllOption,
     HtmlOption,
     PresetOption,
     ReferenceOption,
@@ -46,13 +48,17 @@ def score_command(
     episodes: Annotated[
         Path | None,
         typer.Option(
-            "--episodes", metavar="FILE", help="Write scores of every episode: .parquet or .csv."
+            "--episodes",
+            metavar="FILE",
+            callback=in_existing_folder,
+            help="Write scores of every episode: .parquet or .csv.",
         ),
     ] = None,
     strict: gating.StrictOption = False,
     fail_if: gating.FailIfOption = None,
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
+    everything: AllOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -71,7 +77,7 @@ def score_command(
             else:
                 cards.append(_score_and_write(source, episodes, options))
             gating.judge_card(gate, source, cards[-1])
-    show_cards(cards, json, html)
+    show_cards(cards, json, html, everything=everything)
     gate.finish()
 
 
@@ -100,5 +106,5 @@ def _score_and_write(source: str, path: Path, options: dict[str, Any]) -> Scorec
 
     card, table = score_with_episodes(source, **options)
     write_episode_table(path, table)
-    typer.echo(f"wrote {path}", err=True)
+    say_written(path)
     return card

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlassay.cli.options import emit_json
+from rlassay.cli.outputs import in_existing_folder, say_written
 
 if TYPE_CHECKING:
     from rlassay.results.card import Scorecard
@@ -26,7 +27,14 @@ ReferenceOption = Annotated[
     ),
 ]
 HtmlOption = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write the report page.")
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", callback=in_existing_folder, help="Write the report page."
+    ),
+]
+
+AllOption = Annotated[
+    bool, typer.Option("--all", help="Show every score and every warning on the terminal.")
 ]
 
 
@@ -65,6 +73,7 @@ def show_cards(
     json: str | None,
     html: Path | None,
     comparison: dict[str, Any] | None = None,
+    everything: bool = False,
 ) -> None:
     """JSON where asked, the page where asked, and a table unless stdout carries the JSON."""
     from rlassay.results.card import cards_to_dict
@@ -74,7 +83,7 @@ def show_cards(
         from rlassay.report.page import write_page
 
         write_page(cards, html, comparison)
-        typer.echo(f"wrote {html}", err=True)
+        say_written(html)
     if quiet:
         return
     from rich.console import Console
@@ -83,6 +92,6 @@ def show_cards(
     from rlassay.report.terminal import show_comparison
 
     if comparison is None:
-        show_each(cards, Console())
+        show_each(cards, Console(), everything)
     else:
-        show_comparison(comparison, Console())
+        show_comparison(comparison, Console(), everything)

@@ -19,7 +19,7 @@ SCHEMA = "rlassay.curation/1"
 PROVENANCE = "curation"  # key of a dataset's metadata
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Curation:
     """Which episodes of the source stayed, by which rule, and what that does to the data."""
 
@@ -34,6 +34,21 @@ class Curation:
     idle_rows: int = 0  # rows cut at the ends of episodes
     tied_at_cut: int = 0  # dropped episodes whose score equals that of the worst kept one
     unscored: int = 0  # episodes without a score, which rank last
+
+    def __repr__(self) -> str:
+        total = len(self.kept) + len(self.dropped)
+        return f"<Curation of {self.source}: {len(self.kept):,} of {total:,} episodes kept, by {self.rule.by}>"
+
+    def _repr_html_(self) -> str:
+        from rlassay.report.notebook import curation_html
+
+        return curation_html(self)
+
+    def to_frame(self) -> Any:
+        """One row an episode of the source, `kept` or not, as a table of pandas or polars."""
+        from rlassay.results.frames import curation_frame
+
+        return curation_frame(self)
 
     def provenance(self) -> dict[str, Any]:
         """What is written into the curated dataset: enough to make it again from the source."""

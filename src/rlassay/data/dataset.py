@@ -150,6 +150,17 @@ class Dataset:
             f"observations of {self.observation_dim}, actions of {self.action_dim})"
         )
 
+    def _repr_html_(self) -> str:
+        from rlassay.report.notebook import dataset_html
+
+        return dataset_html(self)
+
+    def to_frame(self) -> Any:
+        """The episodes as a table of pandas or polars: number, first row, length, return, how it ended."""
+        from rlassay.results.frames import dataset_frame
+
+        return dataset_frame(self)
+
     @property
     def observation_dim(self) -> int:
         return int(self.observations.shape[1])

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.report import words
+from rlassay.report import captions, words
 from rlassay.report.series import (
     Episodes,
+    best_tenth_from,
     episodes_of,
     return_edges,
     thin_rows,
-    top_threshold,
 )
 from rlassay.results.card import Scorecard
 
@@ -42,11 +42,11 @@ def rounded(values: Any, digits: int = 6) -> list[float]:
 
 
 def returns_chart(card: Scorecard) -> Spec | None:
-    """Histogram of episode returns with the top decile marked."""
+    """Histogram of episode returns with the best tenth marked."""
     episodes = episodes_of(card)
     if episodes is None:
         return None
-    threshold = top_threshold(episodes.returns)
+    best = card.get("return_top10")
     edges, counts = _return_counts(card, episodes)
     return {
         "kind": "histogram",
@@ -55,8 +55,8 @@ def returns_chart(card: Scorecard) -> Spec | None:
         "y_label": "episodes",
         "edges": rounded(edges),
         "counts": rounded(counts),
-        "threshold": rounded([threshold])[0],
-        "caption": _returns_caption(episodes, threshold),
+        "threshold": rounded([best_tenth_from(episodes.returns)])[0],
+        "caption": captions.returns_caption(episodes, best and best.value),
     }
 
 
@@ -68,17 +68,6 @@ def _return_counts(card: Scorecard, episodes: Episodes) -> tuple[np.ndarray, np.
         return edges, np.histogram(episodes.returns, edges)[0]
     shares = np.asarray(stored["data"], dtype=float)
     return np.asarray(stored["edges"]), np.round(episodes.total * shares / shares.sum())
-
-
-def _returns_caption(episodes: Episodes, threshold: float) -> str:
-    best = episodes.returns[episodes.returns >= threshold]
-    basis = ""
-    if episodes.sampled:
-        basis = f" Told from a seeded sample of {len(episodes):,} of {episodes.total:,} episodes."
-    return (
-        f"Gold marks the top decile: returns of at least {words.number(threshold)}, "
-        f"{words.number(float(best.mean()))} on average.{basis}"
-    )
 
 
 def distribution_chart(card: Scorecard, name: str) -> Spec | None:
@@ -94,22 +83,16 @@ def distribution_chart(card: Scorecard, name: str) -> Spec | None:
         "kind": "distributions",
         "title": DISTRIBUTIONS.get(name, words.plain(name).capitalize()),
         "x_label": f"{words.plain(name)} ({unit})" if unit != name else unit,
-        "y_label": "share of transitions (%)",
+        "y_label": _density_label(stored["edges"], "transitions"),
         "edges": rounded(stored["edges"]),
-        "series": [
-            {"name": label, "heights": _shares(counts), "shares": _shares(counts)}
-            for label, counts in series
-        ],
-        "caption": _distribution_caption(name, len(series) > 1),
+        "series": [{"name": label, "shares": _shares(counts)} for label, counts in series],
+        "caption": captions.distribution_caption(name, stored["edges"], series),
     }
 
 
-def _distribution_caption(name: str, against_random: bool) -> str:
-    what = {
-        "value": "The critic's value of the recorded actions",
-        "action": "All components of the recorded actions, pooled",
-    }.get(name, f"The recorded {words.plain(name)}")
-    return f"{what}, against random actions in the same states." if against_random else f"{what}."
+def _density_label(edges: Any, what: str) -> str:
+    """Density over equal bins, with its unit: how many per cent fall on a bin's width."""
+    return f"density (% of {what} per {words.number(float(edges[1]) - float(edges[0]), 2)})"
 
 
 def _shares(counts: Any) -> list[float]:
@@ -152,31 +135,25 @@ def calibration_chart(card: Scorecard, limit: int = CALIBRATION_POINTS) -> Spec 
         "x": packed(points["monte_carlo"]),
         "y": packed(points["predicted"]),
         "bounds": rounded(bounds),
-        "caption": _calibration_caption(card, columns),
+        "caption": captions.calibration_caption(
+            *(np.asarray(columns[name], float) for name in ("predicted", "monte_carlo"))
+        ),
     }
-
-
-def _calibration_caption(card: Scorecard, columns: dict[str, Any]) -> str:
-    predicted, truth = (np.asarray(columns[name], float) for name in ("predicted", "monte_carlo"))
-    bias = float((predicted - truth).mean())
-    text = f"Held-out transitions; on the line the critic is right. Mean difference {words.number(bias, 3)}"
-    if len(truth) > 2 and predicted.std() > 0 and truth.std() > 0:
-        text += f", correlation {np.corrcoef(predicted, truth)[0, 1]:.2f}"
-    return f"{text} over {len(truth):,} points."
 
 
 def training_charts(card: Scorecard) -> list[Spec]:
     """How the critic and, where there is one, the solver or the potentials converged."""
     stored = card.series.get("training") or {}
     labels = {
-        "critic": ("Critic training", "mean value of the data", "A flat end means that the critic has settled; a slope asks for more steps."),
-        "dual": ("Solver convergence", "value of the dual objective", "A flat end means that the potentials have settled."),
-    }  # fmt: skip
+        "critic": ("Critic training", "mean value of the data", "the critic has"),
+        "dual": ("Solver convergence", "value of the dual objective", "the potentials have"),
+    }
     charts = []
-    for name, (title, y_label, caption) in labels.items():
+    for name, (title, y_label, subject) in labels.items():
         steps = stored.get(f"{name}_step") or stored.get("step") or []
         values = stored.get(name)
         if isinstance(values, list) and values and len(values) == len(steps):
+            caption = captions.training_caption(values, subject)
             charts.append(_line(steps, values, title, y_label, caption))
     return charts
 
@@ -214,20 +191,13 @@ def overlaid_returns(cards: list[Scorecard], names: list[str]) -> Spec | None:
         "kind": "distributions",
         "title": "Return distributions",
         "x_label": "return of an episode (sum of rewards)",
-        "y_label": "episodes (% of the dataset's fullest bin)",
+        "y_label": _density_label(edges, "the dataset's episodes"),
         "edges": rounded(edges),
         "series": [
-            _peak_series(name, np.histogram(table.returns, edges)[0]) for name, table in known
+            {"name": name, "shares": _shares(np.histogram(table.returns, edges)[0])}
+            for name, table in known
         ],
-        "caption": "Each dataset's episodes over the same bins, scaled to its own fullest bin, so that narrow and wide ones can be read together.",
-    }
-
-
-def _peak_series(name: str, counts: np.ndarray) -> Spec:
-    return {
-        "name": name,
-        "heights": rounded(100 * counts / max(counts.max(), 1), 4),
-        "shares": _shares(counts),
+        "caption": captions.several_returns_caption(known),
     }
 
 

@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich.console import Console
 
-def show_collection(collection: Mapping[str, Any]) -> None:
+from rlassay.report.table import Column, show_table
+
+
+def show_collection(collection: Mapping[str, Any], console: Console | None = None) -> None:
     """Print one row a dataset: size, episodes, mean return, D4RL-normalised score."""
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{collection['env_id']}: datasets in {collection['folder']}")
-    table.add_column("dataset")
-    for name in ("transitions", "episodes", "mean return", "normalised (0 random, 100 expert)"):
-        table.add_column(name, justify="right")
-    for entry in collection["datasets"]:
-        normalised = "" if entry["normalised"] is None else f"{entry['normalised']:.1f}"
-        table.add_row(
+    columns = (
+        Column("dataset", style="bold"),
+        Column("transitions", "right"),
+        Column("episodes", "right"),
+        Column("mean return", "right"),
+        Column("normalised*", "right"),
+    )
+    rows = [
+        (
             entry["name"],
             f"{entry['transitions']:,}",
             f"{entry['episodes']:,}",
             f"{entry['mean_return']:,.1f}",
-            normalised,
+            "–" if entry["normalised"] is None else f"{entry['normalised']:.1f}",
         )
-    Console().print(table)
+        for entry in collection["datasets"]
+    ]
+    console = console or Console()
+    title = f"{collection['env_id']}: datasets in {collection['folder']}"
+    show_table(columns, rows, console, title=title)
+    console.print("* 0 is D4RL's random return, 100 its expert's", style="dim", highlight=False)

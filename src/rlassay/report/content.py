@@ -7,9 +7,19 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rlassay.report import charts, words
+from rlassay.report import captions, charts, naming, words
+from rlassay.report.naming import (
+    estimator_of,
+    headline,
+    in_reading_order,
+    meaning_of,
+    title_of,
+    without_copies,
+)
 from rlassay.report.series import episodes_of, thin
-from rlassay.results.card import Score, Scorecard, in_reading_order
+from rlassay.report.urgency import by_importance
+from rlassay.report.verdicts import verdict_of
+from rlassay.results.card import Score, Scorecard
 
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}
@@ -30,7 +40,8 @@ def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
         "name": name,
         "lead": words.summary(card),
         "tiles": _tiles(card),
-        "scores": [_score_row(score, card[score]) for score in in_reading_order(card)],
+        "verdict": verdict_of(card),
+        "groups": _score_groups(card),
         "figures": {chart: spec for chart, spec in figures.items() if spec["kind"] != "episodes"},
         "explorer": next(
             ((chart, spec) for chart, spec in figures.items() if spec["kind"] == "episodes"), None
@@ -39,7 +50,7 @@ def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
         "checks": [_check_row(check) for check in card.inspection.get("checks") or []],
         "warnings": [
             {"message": words.plain(warning.message), "remedy": words.plain(warning.remedy)}
-            for warning in card.warnings
+            for warning in by_importance(card.warnings)
         ],
         "facts": [
             (label, _text(card.dataset[field]))
@@ -64,16 +75,33 @@ def _figures(card: Scorecard, point_limit: int) -> list[charts.Spec | None]:
     ]
 
 
-def _score_row(name: str, score: Score) -> View:
+def _score_groups(card: Scorecard) -> list[View]:
+    """The headline scores, then the others by what they tell; one number stands in one row."""
+    shown = without_copies(card)
+    leading = headline(shown)
+    rest = naming.grouped([name for name in shown if name not in leading])
+    groups = {"The short answer": leading, **rest} if rest else {"Scores": leading}
+    return [
+        {"title": group, "rows": [_score_row(name, card) for name in names]}
+        for group, names in groups.items()
+        if names
+    ]
+
+
+def _score_row(name: str, card: Scorecard) -> View:
+    score = card[name]
+    estimator = estimator_of(card) if name == "bwd" else None
+    title = title_of(name, score) + (f" (estimator {estimator})" if estimator else "")
+    value, interval = words.value_and_interval(score)
     return {
         "name": words.plain(name),
-        "title": words.title(name, score),
-        "meaning": words.plain(score.meaning),
+        "title": words.plain(title),
+        "meaning": words.plain(meaning_of(name, score)),
         "arrow": words.ARROWS[score.direction],
         "direction": score.direction,
-        "value": words.number(score.value),
+        "value": value,
         "raw": score.value,
-        "interval": words.interval(score),
+        "interval": interval,
         "unit": words.plain(score.unit),
         "relative": score.relative,
         "seeds": len(score.per_seed),
@@ -98,7 +126,8 @@ def _tiles(card: Scorecard) -> list[View]:
 
 def _score_tile(score: Score, label: str) -> View:
     seeds = f"{len(score.per_seed)} seeds" if len(score.per_seed) > 1 else "one seed"
-    span = f"95 %: {words.interval(score, 3)}" if score.interval else "no interval"
+    value, interval = words.value_and_interval(score)
+    span = f"95 %: {interval}" if score.interval else "no interval"
     detail = (
         f"{words.percent(score.relative)} relative"
         if score.relative is not None
@@ -106,7 +135,7 @@ def _score_tile(score: Score, label: str) -> View:
     )
     return {
         "label": f"{label} {words.ARROWS[score.direction]}",
-        "value": words.number(score.value),
+        "value": value,
         "span": span,
         "detail": detail,
         "relative": score.relative,
@@ -172,7 +201,8 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         return None
     shown = thin(episodes, point_limit)
     source = str(card.dataset.get("source") or "DATASET")
-    scores = in_reading_order(shown.scores)
+    copy = f"bwd.{estimator_of(card)}" if "bwd" in shown.scores else ""
+    scores = [name for name in in_reading_order(shown.scores) if name != copy]
     preferred = "bwd" if "bwd" in scores else scores[0]
     episode_list = f"{PurePosixPath(curated_name(source)).stem}-episodes.csv"
     return {
@@ -184,6 +214,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         "units": {name: words.plain(score.unit) for name, score in card.items()},
         "sampled": shown.sampled,
         "note": _sample_note(len(shown), episodes.total),
+        "sentences": {name: captions.explorer_caption(episodes, name) for name in scores},
         "curate": f"rlassay curate {shlex.quote(source)}",
         "out": shlex.quote(curated_name(source)),
         "file": episode_list,

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from rlassay.report.table import Column, show_table
+from rlassay.report.words import together
 from rlassay.words import printable
 
 
 def show_curation(result: Mapping[str, Any], console: Console) -> None:
     """Print what was kept, the scores before and after, and where it went."""
-    console.print(_table(result))
+    _show_table(result, console)
     for note in (*result["notes"], *result.get("lost", ())):
         console.print(Text(printable(f"note: {note}")))
     if weights := result.get("weights"):
@@ -30,29 +31,35 @@ def show_curation(result: Mapping[str, Any], console: Console) -> None:
     console.print(Text(printable(_ending(result))))
 
 
-def _table(result: Mapping[str, Any]) -> Table:
+def _show_table(result: Mapping[str, Any], console: Console) -> None:
     before, after = result["before"], result["after"]
-    rule = ", ".join(
-        f"{key} {len(value)} named" if key == "only" else f"{key} {value}"
-        for key, value in result["rule"].items()
-    )
-    table = Table(title=Text(printable(f"{result['source']}: {rule}")), title_justify="left")
-    table.add_column("")
-    for name in ("before", "after"):
-        table.add_column(name, justify="right")
-    for name in ("episodes", "transitions"):
-        table.add_row(name, f"{before[name]:,}", f"{after[name]:,}")
+    rows = [
+        (name, f"{before[name]:,}", "", f"{after[name]:,}", "")
+        for name in ("episodes", "transitions")
+    ]
     for name, score in before["scores"].items():
-        table.add_row(name, _shown(score), _shown(after["scores"].get(name)))
-    return table
+        rows.append((name, *shown(score), *shown(after["scores"].get(name))))
+    heads = ["before", "95 % interval", "after", "95 % interval"]
+    if not any(row[2] not in ("", "–") for row in rows):  # nothing was resampled
+        heads, rows = heads[::2], [(row[0], row[1], row[3]) for row in rows]
+    columns = (Column("", style="bold"), *[Column(head, "right") for head in heads])
+    show_table(columns, rows, console, title=f"{result['source']}: {rule_in_words(result)}")
 
 
-def _shown(score: Mapping[str, Any] | None) -> str:
+def rule_in_words(result: Mapping[str, Any]) -> str:
+    """The rule of a curation as one line."""
+    return ", ".join(
+        f"{key} {len(value)} named" if key == "only" else f"{key} {value}"
+        for key, value in sorted(result["rule"].items(), key=lambda part: part[0] == "by")
+    )
+
+
+def shown(score: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Value and interval of a score, or nothing where there is none."""
     if score is None:
-        return ""
-    interval = score.get("interval")
-    spread = f" [{interval[0]:.4g}, {interval[1]:.4g}]" if interval else ""
-    return f"{score['value']:.5g}{spread}"
+        return "", ""
+    bounds = score.get("interval")
+    return together(score["value"], (bounds[0], bounds[1]) if bounds else None)
 
 
 def _ending(result: Mapping[str, Any]) -> str:

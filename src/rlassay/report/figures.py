@@ -9,6 +9,7 @@ from typing import Any
 from rlassay.engine.files import replacing
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
+from rlassay.report.naming import title_of
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.results.card import Scorecard, in_reading_order
 
@@ -117,7 +118,7 @@ def _returns(card: Scorecard) -> Any:
     figure, axes = _figure(5, 3)
     axis = axes[0, 0]
     above = [right > spec["threshold"] for right in spec["edges"][1:]]
-    for wanted, color, label in ((False, DATA, "episodes"), (True, GOLD, "top decile")):
+    for wanted, color, label in ((False, DATA, "episodes"), (True, GOLD, "best tenth")):
         heights = [count if top is wanted else 0 for count, top in zip(spec["counts"], above, strict=True)]  # fmt: skip
         axis.stairs(heights, spec["edges"], fill=True, color=color, label=label)
     axis.axvline(spec["threshold"], color=GOLD, linestyle="--", linewidth=1)
@@ -133,7 +134,7 @@ def _episodes(card: Scorecard) -> Any:
     axis = axes[0, 0]
     axis.scatter(episodes.returns, episodes.columns[name], s=12, color=DATA, alpha=0.5, linewidths=0, label="one episode")  # fmt: skip
     unit = f" ({card[name].unit})" if name in card else ""
-    labels = {"title": f"{words.title(name, card.get(name))} and return", "x_label": "return of an episode (sum of rewards)", "y_label": f"{name}{unit}"}  # fmt: skip
+    labels = {"title": f"{title_of(name, card.get(name))} and return", "x_label": "return of an episode (sum of rewards)", "y_label": f"{name}{unit}"}  # fmt: skip
     return _labelled(figure, axis, labels)
 
 

@@ -16,6 +16,7 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import SettingsError
 from rlassay.report import words
 from rlassay.report.content import View, card_view
+from rlassay.report.history import is_history
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
 from rlassay.results.card import Scorecard
@@ -29,20 +30,25 @@ SCRIPTS = ("base.js", "charts.js", "ranking.js", "explorer.js", "start.js")
 
 
 def write_page(
-    cards: list[Scorecard], path: str | Path, comparison: Mapping[str, Any] | None = None
+    cards: list[Scorecard],
+    path: str | Path,
+    comparison: Mapping[str, Any] | None = None,
+    history: bool = False,
 ) -> None:
-    """Write the page of one or several cards; `comparison` adds ranks and ties."""
-    write_atomically(Path(path), page_html(cards, comparison))
+    """Write the page of one or several cards; `comparison` adds ranks and ties, `history` lines over time."""
+    write_atomically(Path(path), page_html(cards, comparison, history))
 
 
-def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = None) -> str:
+def page_html(
+    cards: list[Scorecard], comparison: Mapping[str, Any] | None = None, history: bool = False
+) -> str:
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
         raise SettingsError("a report needs at least one scorecard", remedy="name a file written by `rlassay score --json`")  # fmt: skip
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:
-        html = _render(cards, comparison, detailed)
+        html = _render(cards, comparison, detailed, history or is_history(cards))
         if len(html.encode()) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:
@@ -55,25 +61,27 @@ def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = Non
         detailed //= 2
 
 
-def _render(cards: list[Scorecard], comparison: Mapping[str, Any] | None, detailed: int) -> str:
+def _render(
+    cards: list[Scorecard], comparison: Mapping[str, Any] | None, detailed: int, history: bool
+) -> str:
     names = words.unique_names(cards)
     limit = _points_per_card(cards[:detailed])
     views = [
         card_view(card, name, f"card{place}", limit)
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
-    several = several_view(cards, names, comparison) if len(cards) > 1 else None
-    early, scripts = _asset("theme.js"), _scripts()
-    return _template().render(
+    several = several_view(cards, names, comparison, history) if len(cards) > 1 else None
+    early, scripts = asset("theme.js"), _scripts()
+    return template("page.html").render(
         title=names[0] if len(cards) == 1 else f"{len(cards)} datasets",
         views=views,
         several=several,
         left_out=len(cards) - detailed,
         data=embedded_json({"charts": _charts(views, several)}),
-        style=_asset("page.css"),
+        style=asset("page.css"),
         early=early,
         scripts=scripts,
-        policy=_policy([early, *scripts]),
+        policy=policy([early, *scripts]),
         version=__version__,
     )
 
@@ -101,11 +109,11 @@ def _scripts() -> list[str]:
     """BokehJS from the installed package, then ours."""
     folder = files("bokeh") / "server" / "static" / "js"
     library = [(folder / name).read_text(encoding="utf-8") for name in BOKEH]
-    ours = "\n".join(_asset(name) for name in SCRIPTS)
+    ours = "\n".join(asset(name) for name in SCRIPTS)
     return [script.replace("</script", "<\\/script") for script in (*library, ours)]
 
 
-def _policy(scripts: list[str]) -> str:
+def policy(scripts: list[str]) -> str:
     """Only these very scripts may run, and nothing may be fetched: enforced by the browser."""
     hashes = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
     return (
@@ -125,15 +133,17 @@ def _with_code(text: str) -> Any:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """The text of a file of the assets."""
     return (files("rlassay.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def _template() -> Any:
+def template(name: str) -> Any:
+    """A template of the assets: everything is escaped, and a missing value is an error."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(
-        loader=FunctionLoader(_asset),
+        loader=FunctionLoader(asset),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -141,4 +151,4 @@ def _template() -> Any:
     )
     environment.filters["code"] = _with_code
     environment.filters["minus"] = lambda text: str(text).replace("-", "\N{MINUS SIGN}")
-    return environment.get_template("page.html")
+    return environment.get_template(name)

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rlassay.errors import DatasetError
+from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Score, Scorecard, read_cards
 
 COMPARISON = "rlassay.comparison/1"
+CURATION = "rlassay.curation/1"
 SECTIONS = ("dataset", "settings", "diagnosis", "series", "inspection", "software", "seconds")
 DRAWN = ("episodes", "calibration", "training")  # parts of `series` that are columns of numbers
 
@@ -32,11 +33,48 @@ def read_saved(paths: list[Path]) -> tuple[list[Scorecard], dict[str, Any] | Non
     return cards, content
 
 
+def read_curation(paths: list[Path]) -> dict[str, Any] | None:
+    """The curation, when its one file is all that is given; None where the files hold cards."""
+    found = [content for path in paths if (content := _curation(path)) is not None]
+    if not found:
+        return None
+    if len(paths) > 1:
+        raise SettingsError(
+            "a curation has a page of its own",
+            got=f"{len(paths)} files",
+            remedy="render each curation alone",
+        )
+    return found[0]
+
+
+def _curation(path: Path) -> dict[str, Any] | None:
+    try:
+        content = json.loads(Path(path).read_text())
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None  # reading it as a card says what is wrong
+    if not isinstance(content, dict) or content.get("schema") != CURATION:
+        return None
+    for part in ("source", "rule", "kept", "dropped", "before", "after"):
+        if part not in content:
+            raise _damaged(path, part)
+    for part in ("before", "after"):
+        scores = content[part].get("scores") if isinstance(content[part], Mapping) else None
+        if not isinstance(scores, Mapping) or not all(map(_has_value, scores.values())):
+            raise _damaged(path, f"{part}.scores")
+    return content
+
+
+def _has_value(score: Any) -> bool:
+    return isinstance(score, Mapping) and _is_number(score.get("value"))
+
+
 def _check(card: Scorecard, path: Path) -> None:
     """Refuse a file that was edited into something no card is, before anything is drawn from it."""
     for name in SECTIONS:
         if not isinstance(getattr(card, name), Mapping):
             raise _damaged(path, name)
+    if card.verdict is not None and not _is_verdict(card.verdict):
+        raise _damaged(path, "verdict")
     for name, score in card.items():
         if not _is_score(score):
             raise _damaged(path, f"scores.{name}")
@@ -57,6 +95,18 @@ def _is_score(score: Score) -> bool:
         numbers.append(score.relative)
     known = score.direction in ("higher", "lower") and score.converged in (True, False, None)
     return known and all(map(_is_number, numbers))
+
+
+def _is_verdict(verdict: Any) -> bool:
+    """A mapping whose forecasts, where there are some, have numbers."""
+    if not isinstance(verdict, Mapping) or not isinstance(verdict.get("advice") or {}, Mapping):
+        return False
+    forecasts = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
+    return all(
+        isinstance(part, Mapping)
+        and all(map(_is_number, [part.get("value"), *(part.get("interval") or (0, 0))]))
+        for part in forecasts
+    )
 
 
 def _are_columns(part: Any) -> bool:

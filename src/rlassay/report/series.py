@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from rlassay.results.card import Scorecard, json_values
+from rlassay.stats import top_mean
 
-TOP_SHARE = 0.1  # the top decile that figures mark
+TOP_SHARE = 0.1  # the best tenth that figures mark
 FIXED_COLUMNS = ("index", "start", "length", "return")
 BLOCKS = "▁▂▃▄▅▆▇█"
 ASCII_BLOCKS = "_.-=+*%#"
@@ -83,9 +85,14 @@ def thin_rows(columns: Mapping[str, Any], limit: int) -> dict[str, np.ndarray]:
     return {name: values[rows] for name, values in arrays.items()}
 
 
-def top_threshold(returns: np.ndarray) -> float:
-    """The return from which on an episode belongs to the top decile."""
-    return float(np.quantile(returns, 1 - TOP_SHARE))
+def best_tenth_from(returns: np.ndarray) -> float:
+    """The lowest return that counts, at least in part, as one of the best tenth: the tenth of `return_top10`."""
+    return float(np.sort(returns)[-math.ceil(TOP_SHARE * len(returns) - 1e-9)])
+
+
+def top_share_mean(returns: np.ndarray) -> float:
+    """Mean of the best tenth as `return_top10` takes it."""
+    return float(top_mean(returns, np.ones(len(returns)), TOP_SHARE))
 
 
 def return_edges(samples: Sequence[np.ndarray], bins: int = 36) -> np.ndarray:

@@ -7,14 +7,22 @@ from typing import Any
 
 from rlassay.report import charts, words
 from rlassay.report.content import View
-from rlassay.results.card import Scorecard, in_reading_order
+from rlassay.report.history import history_charts
+from rlassay.report.naming import HEADLINE, grouped, meaning_of, title_of, without_copies
+from rlassay.report.verdicts import verdict_of
+from rlassay.results.card import Scorecard
 
 
 def several_view(
-    cards: list[Scorecard], names: list[str], comparison: Mapping[str, Any] | None
+    cards: list[Scorecard],
+    names: list[str],
+    comparison: Mapping[str, Any] | None,
+    history: bool = False,
 ) -> View:
-    """The overview; ranks and ties only where `compare` computed them."""
-    scores = in_reading_order({score for card in cards for score in card})
+    """The overview; ranks and ties only where `compare` computed them, lines over time where asked."""
+    known = {score for card in cards for score in without_copies(card)}
+    groups = grouped(known)
+    scores = _headline_first([score for members in groups.values() for score in members])
     leading = "bwd" if "bwd" in scores else next(iter(scores), None)
     ranking = charts.ranking_chart(cards, names, scores)
     sources = {
@@ -26,14 +34,21 @@ def several_view(
     figures = {"several-ranking": ranking} if scores else {}
     if overlaid:
         figures["several-returns"] = overlaid
+    over_time = history_charts(cards, names) if history else {}
     return {
+        "history": over_time,
         "lead": _lead(cards, names, leading, comparison, sources),
         "scores": [_column(score, cards) for score in scores],
         "leading": leading,
         "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
-        "charts": figures,
+        "charts": {**figures, **over_time},
         "pooled": comparison is not None,
+        "verdicts": any(verdict_of(card) for card in cards),
     }
+
+
+def _headline_first(scores: list[str]) -> list[str]:
+    return sorted(scores, key=lambda score: score not in HEADLINE)
 
 
 def _ranks(ranking: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, Any]:
@@ -81,8 +96,9 @@ def _column(score: str, cards: list[Scorecard]) -> View:
     example = next(card[score] for card in cards if score in card)
     return {
         "name": words.plain(score),
-        "title": words.title(score, example),
-        "meaning": words.plain(example.meaning),
+        "title": title_of(score, example),
+        "meaning": meaning_of(score, example),
+        "headline": score in HEADLINE,
         "arrow": words.ARROWS[example.direction],
         "direction": example.direction,
         "unit": words.plain(example.unit),
@@ -96,10 +112,11 @@ def _row(card: Scorecard, name: str, scores: list[str]) -> View:
         "environment": words.plain(card.dataset.get("env_id") or "–"),
         "episodes": card.dataset.get("episodes"),
         "transitions": card.dataset.get("transitions"),
+        "verdict": verdict_of(card),
         "cells": [
             None if cell is None
-            else {"raw": cell.value, "value": words.number(cell.value), "interval": words.interval(cell),
-                  "doubt": cell.converged is False}
+            else {"raw": cell.value, "value": words.value_and_interval(cell)[0],
+                  "interval": words.value_and_interval(cell)[1], "doubt": cell.converged is False}
             for cell in cells
         ],
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Cards and comparisons on a terminal: tables that fold on narrow ones and stay plain in a pipe."""
+"""Cards and comparisons on a terminal: the short answer first, everything with `--all`, plain in a pipe."""
 
 from __future__ import annotations
 
@@ -7,32 +7,39 @@ from contextlib import contextmanager
 from typing import Any
 
 from rich.console import Console
-from rich.measure import Measurement
-from rich.table import Table
+from rich.padding import Padding
 from rich.text import Text
 
-from rlassay.report import words
+from rlassay.report import naming, words
 from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
-from rlassay.results.card import Caution, Score, Scorecard, in_reading_order
+from rlassay.report.table import Column, show_table
+from rlassay.report.urgency import SHOWN, shared_warnings
+from rlassay.report.verdicts import Told, verdict_of
+from rlassay.results.card import Caution, Score, Scorecard
 
-NARROW = 70  # below this width a table becomes one block per row
-SIDE_BY_SIDE = ("bwd", "return", "q", "return_top10", "pd")  # of several cards, most telling first
 ASCII = str.maketrans(f"{BLOCKS}↑↓–…", f"{ASCII_BLOCKS}^v-~")
 STATUS_STYLE = {"pass": "green", "warn": "yellow", "fail": "bold red"}
+TONE_STYLE = {"good": "bold green", "warn": "bold yellow", "bad": "bold red", "neutral": "bold"}
+DOUBT = " ?"
 
 
-def show_cards(cards: list[Scorecard], console: Console) -> None:
-    """Print one card in full, or several as one table followed by their warnings."""
+def show_cards(cards: list[Scorecard], console: Console, everything: bool = False) -> None:
+    """Print one card, or several side by side: verdict, headline scores, warnings; or all there is."""
     cards = [plain_card(card) for card in cards]
+    names = words.unique_names(cards)
     with _encodable(console):
         if len(cards) == 1:
-            _show_card(cards[0], console)
+            _show_card(cards[0], console, everything)
         else:
-            _show_several(cards, console)
+            _show_several(cards, names, console, everything)
+        _print_footnotes(cards, console, everything)
+        _print_warnings(cards, names, console, everything)
 
 
-def show_comparison(comparison: Mapping[str, Any], console: Console) -> None:
-    """Print the ranking by each score, ties said as ties, then the cards side by side."""
+def show_comparison(
+    comparison: Mapping[str, Any], console: Console, everything: bool = False
+) -> None:
+    """Print the ranking by the leading score, ties said as ties, then the cards side by side."""
     cards = [Scorecard.from_dict(card) for card in comparison["cards"]]
     names = words.unique_names(cards)
     by_source = {
@@ -43,7 +50,7 @@ def show_comparison(comparison: Mapping[str, Any], console: Console) -> None:
     with _encodable(console):
         if leading and ranking[leading]:
             _print_ranking(ranking[leading], leading, by_source, console)
-    show_cards(cards, console)
+    show_cards(cards, console, everything)
 
 
 @contextmanager
@@ -58,116 +65,137 @@ def _encodable(console: Console) -> Iterator[None]:
     console.file.write(text.encode(console.encoding, "replace").decode(console.encoding))
 
 
-def _show_several(cards: list[Scorecard], console: Console) -> None:
-    names = words.unique_names(cards)
-    _print_side_by_side(cards, names, console)
-    console.print()
-    _line(console, "episode returns in file order", "dim")
-    for card, name in zip(cards, names, strict=True):
-        _print_returns(card, console, name)
-    shared: dict[Caution, list[str]] = {}
-    for card, name in zip(cards, names, strict=True):
-        for warning in card.warnings:
-            shared.setdefault(warning, []).append(name)
-    for warning, owners in shared.items():
-        _print_warning(warning, console, ", ".join(owners))
-
-
-def _show_card(card: Scorecard, console: Console) -> None:
-    _line(console, words.short_name(card.dataset), "bold")
-    _line(console, " ".join(words.summary(card)))
-    console.print()
-    if console.width < NARROW:
-        _print_score_blocks(card, console)
-    else:
-        console.print(_score_table(card))
+def _show_card(card: Scorecard, console: Console, everything: bool) -> None:
+    _line(console, " ".join(words.opening(card)))
+    told = verdict_of(card)
+    if told:
+        console.print()
+        _print_verdict(told, console)
+    groups = naming.grouped(naming.without_copies(card))
+    for group, names in groups.items() if everything else [("", naming.headline(card))]:
+        if names:
+            console.print()
+            _print_scores(card, names, console, group)
     console.print()
     _print_returns(card, console, "episode returns in file order")
     _print_checks(card, console)
-    for warning in card.warnings:
-        _print_warning(warning, console)
 
 
-def _score_table(card: Scorecard) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("score", style="bold")
-    table.add_column("better")
-    for heading in ("value", "95 % interval", "relative"):
-        table.add_column(heading, justify="right")
-    table.add_column("meaning", style="dim", overflow="ellipsis", no_wrap=True)
-    for name in in_reading_order(card):
+def _print_verdict(told: Told, console: Console) -> None:
+    if told.label is None:
+        _line(console, f"no verdict: {told.why}", "yellow")
+        return
+    text = Text("verdict ", style="dim").append(told.label, TONE_STYLE[told.tone])
+    console.print(text.append(f": {told.why}" if told.why else "", "default"))
+    for what, forecast in told.expected:
+        _line(console, f"expect of {what}: {forecast}", indent=2)
+    if told.action:
+        reason = f": {told.reason}" if told.reason else ""
+        _line(console, f"advice: {told.action}{reason}", indent=2)
+    if told.command:
+        console.print(Text(f"  $ {told.command}", style="bold"), soft_wrap=True)
+    for sentence in told.evidence:
+        _line(console, f"- {sentence}", "dim", indent=2)
+    if told.basis:
+        _line(console, told.basis, "dim", indent=2)
+
+
+def _print_scores(card: Scorecard, names: list[str], console: Console, group: str) -> None:
+    placed = any(card[name].relative is not None for name in names)
+    columns = (
+        Column("score", style="bold"),
+        Column("value", "right"),
+        Column("95 % interval", "right"),
+        Column("relative", "right", optional=2),
+        Column("what it is", style="dim", optional=1),
+    )
+    columns = [column for column in columns if column.heading != "relative" or placed]
+    rows = []
+    for name in names:
         score = card[name]
-        table.add_row(
-            Text(words.plain(name)),
-            f"{_arrow(score)} {score.direction}",
-            _value(score),
-            words.interval(score),
-            "–" if score.relative is None else words.percent(score.relative),
-            Text(words.title(name, score)),
-        )
-    return table
+        value, span = words.value_and_interval(score)
+        relative = "" if score.relative is None else words.percent(score.relative)
+        row = [f"{name} {_arrow(score)}", _doubted(value, score), span, relative, _title(name, card)]  # fmt: skip
+        rows.append(row if placed else [*row[:3], row[4]])
+    show_table(columns, rows, console, title=group)
 
 
-def _print_score_blocks(card: Scorecard, console: Console) -> None:
-    for name in in_reading_order(card):
-        score = card[name]
-        _line(
-            console,
-            f"{_arrow(score)} {words.plain(name)}  {words.number(score.value)}",
-            "bold",
-        )
-        details = words.interval(score)
-        if score.relative is not None:
-            details += f", {words.percent(score.relative)} relative"
-        if score.converged is False:
-            details += ", not converged"
-        _line(console, f"  {details}", "dim")
+def _title(name: str, card: Scorecard) -> str:
+    estimator = naming.estimator_of(card) if name == "bwd" else None
+    return naming.title_of(name, card[name]) + (f", {estimator}" if estimator else "")
 
 
-def _print_side_by_side(cards: list[Scorecard], names: list[str], console: Console) -> None:
-    """A table with as many scores as fit, the most telling ones; blocks where not even three do."""
-    known = {score for card in cards for score in card}
-    wanted = [score for score in SIDE_BY_SIDE if score in known] or in_reading_order(known)[:5]
-    for count in range(len(wanted), min(3, len(wanted)) - 1, -1):
-        table = _side_table(cards, names, in_reading_order(wanted[:count]))
-        wide = console.options.update(max_width=10_000)
-        if Measurement.get(console, wide, table).maximum <= console.width:
-            console.print(table)
-            return
-    _print_side_blocks(cards, names, in_reading_order(wanted), console)
-
-
-def _side_table(cards: list[Scorecard], names: list[str], shown: list[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("dataset", style="bold", overflow="fold")
-    for score in shown:
-        example = next(card[score] for card in cards if score in card)
-        table.add_column(f"{words.plain(score)} {_arrow(example)}", justify="right")
-    for card, name in zip(cards, names, strict=True):
-        table.add_row(Text(name), *[_cell(card.get(score)) for score in shown])
-    return table
-
-
-def _print_side_blocks(
-    cards: list[Scorecard], names: list[str], shown: list[str], console: Console
+def _show_several(
+    cards: list[Scorecard], names: list[str], console: Console, everything: bool
 ) -> None:
+    _print_verdicts(cards, names, console)
+    known = {score for card in cards for score in naming.without_copies(card)}
+    groups = naming.grouped(known) if everything else {"": naming.headline(known)}
+    for group, scores in groups.items():
+        _print_side_by_side(cards, names, scores, console, group)
+    _line(console, "episode returns in file order", "dim")
     for card, name in zip(cards, names, strict=True):
-        _line(console, name, "bold")
-        for score in (score for score in shown if score in card):
-            value = card[score]
-            _line(
-                console,
-                f"  {_arrow(value)} {score} {words.number(value.value)} ({words.interval(value)})",
-            )
+        _print_returns(card, console, name)
+
+
+def _print_verdicts(cards: list[Scorecard], names: list[str], console: Console) -> None:
+    told = [(name, verdict_of(card)) for card, name in zip(cards, names, strict=True)]
+    rows = []
+    for name, verdict in told:
+        if verdict is not None:
+            label = Text(verdict.label or "no verdict", style=TONE_STYLE[verdict.tone])
+            reason = verdict.reason if verdict.label else verdict.why
+            rows.append((name, label, verdict.action, reason))
+    if rows:
+        columns = (Column("dataset", style="bold"), Column("verdict"), Column("advice"), Column("because", fold=True, optional=1))  # fmt: skip
+        show_table(columns, rows, console)
+        console.print()
+
+
+def _print_side_by_side(
+    cards: list[Scorecard], names: list[str], scores: list[str], console: Console, group: str
+) -> None:
+    """As many scores a table as fit, the rest in further tables: nothing is cut off or left out."""
+    if group:
+        _line(console, group, "bold")
+    name_width = max(map(len, [*names, "dataset"]))
+    room, piece = console.width - name_width, []
+    for score in scores:
+        width = 2 + max(len(f"{score} ↑"), *[_cell_width(card.get(score)) for card in cards])
+        if piece and width > room:
+            _side_table(cards, names, piece, console)
+            room, piece = console.width - name_width, []
+        room -= width
+        piece.append(score)
+    if piece:
+        _side_table(cards, names, piece, console)
+
+
+def _cell_width(score: Score | None) -> int:
+    return 1 if score is None else max(map(len, words.value_and_interval(score)))
+
+
+def _side_table(
+    cards: list[Scorecard], names: list[str], scores: list[str], console: Console
+) -> None:
+    heads = [next(card[score] for card in cards if score in card) for score in scores]
+    columns = [
+        Column("dataset", style="bold"),
+        *[Column(f"{score} {_arrow(head)}", "right") for score, head in zip(scores, heads, strict=True)],
+    ]  # fmt: skip
+    rows = [
+        [name, *[_cell(card.get(score)) for score in scores]]
+        for card, name in zip(cards, names, strict=True)
+    ]
+    show_table(columns, rows, console)
+    console.print()
 
 
 def _cell(score: Score | None) -> Text:
     if score is None:
         return Text("–", style="dim")
-    cell = _value(score)
-    if score.interval is not None:
-        cell.append(f"\n{words.interval(score)}", style="dim")
-    return cell
+    value, span = words.value_and_interval(score)
+    return _doubted(value, score).append(f"\n{span}", style="dim")
 
 
 def _print_ranking(
@@ -175,17 +203,15 @@ def _print_ranking(
 ) -> None:
     _line(console, words.ranking_summary(order, by, names))
     console.print()
+    columns = (Column("rank", "right"), Column("dataset", style="bold"), Column(by, "right"), Column("95 % interval", "right"), Column("tied with", style="yellow", fold=True))  # fmt: skip
+    rows = []
     for row in order:
-        name = names.get(row["source"], words.plain(row["source"]))
         bounds = row.get("interval")
-        span = f" ({words.number(bounds[0])} to {words.number(bounds[1])})" if bounds else ""
+        value, span = words.together(row["value"], (bounds[0], bounds[1]) if bounds else None)
         ties = [names.get(other, words.plain(other)) for other in row.get("tied_with") or []]
-        text = Text(f"{row['rank']:>3}  ", style="dim")
-        text.append(words.plain(name), style="bold")
-        text.append(f"  {words.number(row['value'])}{span}", style="default")
-        if ties:
-            text.append(f"  tied with {', '.join(ties)}", style="yellow")
-        console.print(text)
+        name = names.get(row["source"], words.plain(row["source"]))
+        rows.append((str(row["rank"]), name, value, span, ", ".join(ties) or "–"))
+    show_table(columns, rows, console)
     console.print()
 
 
@@ -205,7 +231,6 @@ def _print_checks(card: Scorecard, console: Console) -> None:
     checks = card.inspection.get("checks") or []
     if not checks:
         return
-    console.print()
     passed = sum(check.get("status") == "pass" for check in checks)
     _line(console, f"structure: {passed} of {len(checks)} checks passed", "dim")
     for check in checks:
@@ -219,7 +244,33 @@ def _print_check(check: Mapping[str, Any], console: Console) -> None:
     text.append(words.plain(f"{check.get('name')}: {check.get('message')}"), style="default")
     console.print(text)
     if check.get("remedy"):
-        _line(console, f"     {check['remedy']}", "dim")
+        _line(console, f"remedy: {check['remedy']}", "dim", indent=5)
+
+
+def _print_footnotes(cards: list[Scorecard], console: Console, everything: bool) -> None:
+    """What the marks mean, and how much of the cards is not shown."""
+    known = {score for card in cards for score in naming.without_copies(card)}
+    shown = known if everything else set(naming.headline(known))
+    if not shown:
+        return
+    notes = ["↑ higher is better, ↓ lower is better"]
+    if any(card[name].converged is False for card in cards for name in shown if name in card):
+        notes.append("? the fit behind it has not converged: read with care")
+    if len(shown) < len(known):
+        notes.append(f"{len(known) - len(shown)} more scores with --all")
+    console.print()
+    _line(console, "; ".join(notes), "dim")
+
+
+def _print_warnings(
+    cards: list[Scorecard], names: list[str], console: Console, everything: bool
+) -> None:
+    found = shared_warnings(cards, names)
+    for warning, owners in list(found.items())[: None if everything else SHOWN]:
+        _print_warning(warning, console, ", ".join(owners) if len(cards) > 1 else "")
+    if len(found) > SHOWN and not everything:
+        console.print()
+        _line(console, f"{len(found) - SHOWN} less important warnings with --all", "dim")
 
 
 def _print_warning(warning: Caution, console: Console, owners: str = "") -> None:
@@ -229,18 +280,19 @@ def _print_warning(warning: Caution, console: Console, owners: str = "") -> None
     text.append(words.plain(warning.message), style="default")
     console.print(text)
     if warning.remedy:
-        _line(console, f"  remedy: {warning.remedy}", "dim")
+        _line(console, f"remedy: {warning.remedy}", "dim", indent=2)
 
 
-def _value(score: Score) -> Text:
-    doubt = "" if score.converged is not False else " ?"
-    return Text(words.number(score.value) + doubt, style="yellow" if doubt else "default")
+def _doubted(value: str, score: Score) -> Text:
+    doubt = DOUBT if score.converged is False else ""
+    return Text(value + doubt, style="yellow" if doubt else "default")
 
 
 def _arrow(score: Score) -> str:
     return words.ARROWS[score.direction]
 
 
-def _line(console: Console, text: str, style: str = "default") -> None:
+def _line(console: Console, text: str, style: str = "default", indent: int = 0) -> None:
     """Text from data: no markup, no emoji codes, no highlighting, no control characters."""
-    console.print(Text(words.plain(text), style=style))
+    line = Text(words.plain(text), style=style)
+    console.print(Padding(line, (0, 0, 0, indent), expand=False) if indent else line)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
+from rlassay.report.naming import title_of
 from rlassay.results.card import Score, Scorecard
 
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -40,9 +41,24 @@ def _span(bounds: tuple[float, float], digits: int = 4) -> str:
     return f"{number(bounds[0], digits)} to {number(bounds[1], digits)}"
 
 
-def title(name: str, score: Score | None) -> str:
-    """The name a person would use, as the card carries it; cards of version 0.1 have none."""
-    return plain((score.title if score else "") or name)
+def together(value: float, bounds: tuple[float, float] | None) -> tuple[str, str]:
+    """A value and its interval with equally many decimals, so that they can be compared by eye."""
+    if bounds is None:
+        return number(value), "–"
+    parts = (value, *bounds)
+    largest = max(map(abs, parts))
+    if largest >= 1e9 or largest < 1e-4:
+        return number(value), _span(bounds)
+    decimals = max(0, 3 - _exponent(largest, 4))
+    texts = [f"{part:,.{decimals}f}" for part in parts]
+    while all("." in text and text.endswith(("0", ".")) for text in texts):
+        texts = [text[:-1].removesuffix(".") for text in texts]
+    return texts[0], f"{texts[1]} to {texts[2]}"
+
+
+def value_and_interval(score: Score) -> tuple[str, str]:
+    """Both of a score."""
+    return together(score.value, score.interval)
 
 
 def percent(share: float) -> str:
@@ -79,11 +95,24 @@ def summary(card: Scorecard) -> list[str]:
     if "bwd" in card:
         score = card["bwd"]
         sentences.append(
-            f"Its {title('bwd', score)} is {_with_interval(score)}; {score.direction} is better."
+            f"Its {title_of('bwd', score)} is {_with_interval(score)}; {score.direction} is better."
         )
     doubtful = unconverged(card)
     if doubtful:
         sentences.append(f"Not converged, so read with care: {', '.join(doubtful)}.")
+    return sentences
+
+
+def opening(card: Scorecard) -> list[str]:
+    """What stands above a table that gives the numbers: size, where the return lies, what to doubt."""
+    sentences = [_size(card)]
+    if "return" not in card:
+        sentences += _return_sentences(card)
+    elif card["return"].relative is not None:
+        place = percent(card["return"].relative)
+        sentences.append(
+            f"Its mean return lies {place} of the way from the low to the high reference return."
+        )
     return sentences
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from rlassay.errors import DatasetError, SettingsError
 
@@ -23,7 +23,7 @@ SCHEMA_OF_SEVERAL = "rlassay.scorecards/1"
 SCHEMA_OF_COMPARISON = "rlassay.comparison/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Score:
     """One number with its meaning: value, 95 % interval, direction, unit and how it was made."""
 
@@ -35,8 +35,13 @@ class Score:
     n: int
     converged: bool | None = None
     relative: float | None = None
-    title: str = ""  # the name a person would use; cards of version 0.1 have none
-    meaning: str = ""  # one plain sentence on what the number says
+    title: str = ""  # the name a person would use; empty in cards of version 0.1
+    meaning: str = ""  # one sentence on what the number says
+
+    def __repr__(self) -> str:
+        span = f" [{self.interval[0]:.4g}, {self.interval[1]:.4g}]" if self.interval else ""
+        doubt = ", not converged" if self.converged is False else ""
+        return f"<Score {self.value:.4g}{span} {self.unit}, {self.direction} is better{doubt}>"
 
 
 def in_reading_order(names: Iterable[str]) -> list[str]:
@@ -54,20 +59,34 @@ class Caution:
     remedy: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scorecard(Mapping[str, Score]):
-    """Everything known about one dataset; `card["bwd"].value` reads a score."""
+    """Everything known about one dataset; `card["bwd"].value` reads a score.
+
+    A card is made by `rlassay.score` or read back from JSON:
+
+    >>> import rlassay, rlassay.samples
+    >>> card = rlassay.score(rlassay.samples.paths()[2], scores=["return", "bc_error"])
+    >>> sorted(card)
+    ['bc_error', 'return']
+    >>> card["return"].direction
+    'higher'
+    >>> rlassay.Scorecard.from_dict(card.to_dict())["return"] == card["return"]
+    True
+    """
 
     dataset: Mapping[str, Any]
     settings: Mapping[str, Any]
     scores: Mapping[str, Score]
-    diagnosis: Mapping[str, Any] = field(default_factory=dict)
-    series: Mapping[str, Any] = field(default_factory=dict)
-    inspection: Mapping[str, Any] = field(default_factory=dict)
+    diagnosis: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    series: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inspection: Mapping[str, Any] = field(default_factory=dict[str, Any])
     command: str = ""
-    software: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, Any] = field(default_factory=dict[str, Any])
     warnings: tuple[Caution, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict[str, float])
+    # empty: none was asked for; None: nothing can be said, and a warning says why
+    verdict: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
 
     def __getitem__(self, name: str) -> Score:
         try:
@@ -81,9 +100,35 @@ class Scorecard(Mapping[str, Score]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    def __repr__(self) -> str:
+        label = f", {self.verdict.get('label')}" if self.verdict else ""
+        size = ", ".join(
+            f"{self.dataset[part]:,} {part}"
+            for part in ("episodes", "transitions")
+            if self.dataset.get(part) is not None
+        )
+        return f"<Scorecard of {self.dataset.get('source')}{label}: {len(self)} scores, {size}>"
+
+    def _repr_html_(self) -> str:
+        from rlassay.report.notebook import card_html
+
+        return card_html(self)
+
+    def to_frame(self) -> Any:
+        """The scores as a table of pandas, or of polars where only that is installed: one row a score."""
+        from rlassay.results.frames import scores_frame
+
+        return scores_frame(self)
+
+    def episodes_to_frame(self) -> Any:
+        """The episodes that the card holds, one row an episode: number, first row, length, return, scores."""
+        from rlassay.results.frames import episodes_frame
+
+        return episodes_frame(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The card as JSON values; a number that is not finite is an error here, never in a file."""
-        card = {
+        card: dict[str, Any] = {
             "schema": SCHEMA,
             "dataset": dict(self.dataset),
             "settings": dict(self.settings),
@@ -96,6 +141,8 @@ class Scorecard(Mapping[str, Score]):
             "warnings": [asdict(warning) for warning in self.warnings],
             "seconds": dict(self.seconds),
         }
+        if self.verdict is None or self.verdict:
+            card["verdict"] = self.verdict
         return json_values(card)
 
     def to_json(self, indent: int | None = 1) -> str:
@@ -131,7 +178,8 @@ class Scorecard(Mapping[str, Score]):
             raise DatasetError(
                 f"the scorecard is damaged ({error})", remedy="score the dataset again"
             ) from None
-        return cls(scores=scores, warnings=warnings, **rest)
+        verdict = card.get("verdict", {})
+        return cls(scores=scores, warnings=warnings, verdict=verdict, **rest)
 
 
 @dataclass(frozen=True)
@@ -145,9 +193,15 @@ class Rank:
     tied_with: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Cards of one task and their order by every score, best first."""
+    """Cards of one task and their order by every score, best first.
+
+    >>> import rlassay, rlassay.samples
+    >>> comparison = rlassay.compare(rlassay.samples.paths(), scores=["return"])
+    >>> [rank.source.rpartition("/")[2] for rank in comparison.ranking["return"]]
+    ['hopper-expert-v5.hdf5', 'hopper-medium-v5.hdf5', 'hopper-random-v5.hdf5']
+    """
 
     cards: tuple[Scorecard, ...]
     ranking: Mapping[str, list[Rank]]
@@ -163,6 +217,26 @@ class Comparison:
 
     def to_json(self, indent: int | None = 1) -> str:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def to_html(self, path: str | Path) -> None:
+        """Write the report page of this comparison."""
+        from rlassay.report.page import write_page
+
+        write_page(list(self.cards), Path(path), self.to_dict())
+
+    def to_frame(self) -> Any:
+        """The ranking as a table of pandas, or of polars: one row a score and dataset, best first."""
+        from rlassay.results.frames import ranking_frame
+
+        return ranking_frame(self)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.cards)} datasets by {len(self.ranking)} scores>"
+
+    def _repr_html_(self) -> str:
+        from rlassay.report.notebook import comparison_html
+
+        return comparison_html(self)
 
 
 _PLAIN_FIELDS = (
@@ -191,6 +265,7 @@ def read_cards(path: Path) -> list[Scorecard]:
         raise DatasetError(
             f"{path} holds no scorecard", remedy="name a file written by `rlassay score --json`"
         )
+    content = cast("dict[str, Any]", content)
     if content.get("schema") in (SCHEMA_OF_SEVERAL, SCHEMA_OF_COMPARISON):
         return [Scorecard.from_dict(card) for card in content.get("cards", [])]
     return [Scorecard.from_dict(content)]
@@ -199,11 +274,12 @@ def read_cards(path: Path) -> list[Scorecard]:
 def json_values(value: Any) -> Any:
     """NumPy numbers and arrays as Python's; floats that are not finite are refused."""
     if isinstance(value, Mapping):
-        return {str(key): json_values(item) for key, item in value.items()}
+        entries = cast("Mapping[Any, Any]", value).items()
+        return {str(key): json_values(item) for key, item in entries}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [json_values(item) for item in value]
+        return [json_values(item) for item in cast("list[Any]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise SettingsError("a result is not a finite number", remedy="report this as a defect")
     return value
@@ -215,10 +291,9 @@ def _score_dict(score: Score) -> dict[str, Any]:
 
 def _score(value: Mapping[str, Any]) -> Score:
     interval = value["interval"]
-    return Score(
-        **{
-            **value,
-            "interval": None if interval is None else (interval[0], interval[1]),
-            "per_seed": tuple(value["per_seed"]),
-        }
-    )
+    parts: dict[str, Any] = {
+        **value,
+        "interval": None if interval is None else (interval[0], interval[1]),
+        "per_seed": tuple(value["per_seed"]),
+    }
+    return Score(**parts)

@@ -26,10 +26,25 @@ rlassay.frame = function (spec, options = {}) {
     axis.major_tick_line_color = null;
     axis.axis_line_color = null;
     for (const kind of ["axis_label_text_font", "major_label_text_font"]) axis[kind] = rlassay.font;
-    if (axis instanceof Bokeh.LinearAxis) axis.formatter = new Bokeh.NumeralTickFormatter({ format: "0,0.[000]" });
   }
+  rlassay.setTicks(figure.below[0], spec.x_values ?? spec.edges ?? spec.bounds ?? spec.x);
+  rlassay.setTicks(figure.left[0], spec.y_values ?? spec.y_range ?? spec.bounds);
   figure.toolbar.logo = null;
   return figure;
+};
+
+/** Labels with as many decimals as the range needs, and few enough of them that they never meet. */
+rlassay.setTicks = function (axis, values) {
+  if (!(axis instanceof Bokeh.LinearAxis)) return;
+  let [low, high] = [0, 100];
+  if (Array.isArray(values) && values.length) [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+  const size = Math.max(Math.abs(low), Math.abs(high), high - low) || 1;
+  const decimals = Math.min(8, Math.max(0, 1 - Math.floor(Math.log10((high - low) / 4 || size))));
+  const plain = decimals ? `0,0.[${"0".repeat(decimals)}]` : "0,0";
+  axis.formatter = new Bokeh.NumeralTickFormatter({ format: size >= 1e6 ? "0.[00]a" : plain });
+  const longest = size >= 1e6 ? 7 : Math.ceil(Math.log10(size + 1)) * 1.35 + decimals + 2;
+  const room = Math.min(560, document.documentElement.clientWidth - 120);
+  axis.ticker = new Bokeh.BasicTicker({ desired_num_ticks: Math.max(2, Math.min(6, Math.floor(room / (longest * 10)))), num_minor_ticks: 0 });
 };
 
 /** Colours of axes and grid from the page's theme. */
@@ -76,8 +91,8 @@ rlassay.kinds = {
     const left = spec.edges.slice(0, -1);
     const right = spec.edges.slice(1);
     const layers = spec.series.map((series) => {
-      const source = new Bokeh.ColumnDataSource({ data: { left, right, top: series.heights, share: series.shares, name: left.map(() => series.name) } });
-      const corners = [rlassay.stairs(spec.edges, series.heights, true), rlassay.stairs(spec.edges, series.heights, false)];
+      const source = new Bokeh.ColumnDataSource({ data: { left, right, top: series.shares, share: series.shares, name: left.map(() => series.name) } });
+      const corners = [rlassay.stairs(spec.edges, series.shares, true), rlassay.stairs(spec.edges, series.shares, false)];
       const area = figure.patch(...corners, { fill_alpha: pair ? 0.28 : 0.16, line_color: null });
       const outline = figure.line(...corners, { line_width: 2 });
       const bins = figure.quad({
@@ -119,6 +134,20 @@ rlassay.kinds = {
     const curve = figure.line(spec.x, spec.y, { line_width: 2.5 });
     rlassay.tooltip(figure, curve, [["step", "@x{0,0}"], [spec.y_label, "@y{0,0.[000]}"]]);
     return { figure, colour: () => { curve.glyph.line_color = rlassay.color("data"); } };
+  },
+
+  history(spec) {
+    const figure = rlassay.frame({ ...spec, y_values: [...spec.low, ...spec.high] }, { height: 230 });
+    const { x, y, low, high, names } = spec;
+    const source = new Bokeh.ColumnDataSource({ data: { x, y, low, high, names } });
+    const bars = figure.segment({ x0: { field: "x" }, x1: { field: "x" }, y0: { field: "low" }, y1: { field: "high" }, line_width: 6, line_alpha: 0.3, line_cap: "round", source });
+    const curve = figure.line({ field: "x" }, { field: "y" }, { line_width: 2, source });
+    const dots = figure.scatter({ x: { field: "x" }, y: { field: "y" }, size: 9, line_color: null, source });
+    figure.below[0].ticker = new Bokeh.BasicTicker({ mantissas: [1, 2, 5], min_interval: 1, num_minor_ticks: 0 });
+    figure.below[0].formatter = new Bokeh.NumeralTickFormatter({ format: "0,0" });
+    rlassay.tooltip(figure, dots, [["", "@names"], ["value", "@y{0,0.[000]}"], ["interval", "@low{0,0.[000]} to @high{0,0.[000]}"]]);
+    const colour = () => { for (const part of [bars, curve]) part.glyph.line_color = rlassay.color("data"); dots.glyph.fill_color = rlassay.color("data"); };
+    return { figure, colour };
   },
 
   ranking(spec, element) {

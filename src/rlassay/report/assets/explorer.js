@@ -24,7 +24,7 @@ rlassay.Explorer = class {
   }
 
   buildFigure() {
-    this.figure = rlassay.frame({ x_label: "return of the episode (sum of rewards)", y_label: this.score }, { height: 400, toolbar_location: "above" });
+    this.figure = rlassay.frame({ x_label: "return of the episode (sum of rewards)", y_label: this.score, x_values: this.columns.return }, { height: 400, toolbar_location: "above" });
     const rows = this.columns.return.length;
     const names = ["index", "start", "length", "return"].filter((name) => this.columns[name]);
     const data = Object.fromEntries(names.map((name) => [name, this.columns[name]]));
@@ -69,6 +69,8 @@ rlassay.Explorer = class {
     this.figure.left[0].axis_label = unit ? `${this.score} (${unit})` : this.score;
     this.root.querySelector("[data-part='score-heading']").textContent = this.score;
     for (const label of this.root.querySelectorAll("[data-part='score-name']")) label.textContent = this.score;
+    this.part("sentence").textContent = this.spec.sentences[this.score];
+    rlassay.setTicks(this.figure.left[0], this.columns[this.score]);
     this.source.data = { ...this.source.data, score: this.columns[this.score] };
     this.fields["score-from"].value = this.fields["score-to"].value = "";
     this.update();

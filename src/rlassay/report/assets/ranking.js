@@ -27,6 +27,7 @@ rlassay.drawRanking = function (spec, element) {
       text: rows.map((row) => rlassay.span(row.interval)),
     };
     seeds.data = { name: rows.flatMap((row) => row.seeds.map(() => row.name)), value: rows.flatMap((row) => row.seeds) };
+    rlassay.setTicks(figure.below[0], [...values.data.low, ...values.data.high]);
     rlassay.writeRanking(spec, select.value, rows);
   };
   select.addEventListener("change", update);

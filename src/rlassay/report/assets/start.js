@@ -10,6 +10,9 @@ for (const table of document.querySelectorAll("table.sortable")) rlassay.startSo
 const filter = document.getElementById("filter");
 if (filter) rlassay.startFiltering(filter, document.getElementById("side-by-side"));
 
+const every = document.getElementById("all-scores");
+every?.addEventListener("change", () => document.getElementById("side-by-side").classList.toggle("all", every.checked));
+
 for (const dataset of document.querySelectorAll("details.dataset")) {
   dataset.addEventListener("toggle", () => dataset.open && rlassay.drawVisible(dataset));
 }
