@@ -20,10 +20,11 @@ import numpy as np
 
 import rlassay
 from rlassay import runtime
-from rlassay.assay.card import software
-from rlassay.critic import PAPER, CriticSettings, fit_critic
+from rlassay.critic import PAPER, CriticSettings
+from rlassay.critic.fit import fit_critic
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.samples import paths
+from rlassay.scoring.card import software
 from rlassay.settings import change
 
 CRITICS = {

@@ -60,8 +60,8 @@ def dataset():
 
 def critic_work(steps: int):
     from rlassay.critic import PAPER, Scaling
-    from rlassay.critic.fit import fit_networks, training_columns
-    from rlassay.critic.sample import split_episodes
+    from rlassay.critic.fit import fit_networks
+    from rlassay.critic.targets import split_episodes, training_columns
 
     data = dataset()
     scaling = Scaling.of(data)

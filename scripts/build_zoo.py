@@ -16,13 +16,13 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.collect import runs
-from rlassay.collect.checkpoint import saved_step
 from rlassay.collect.graded import RolloutSettings, roll_out
+from rlassay.collect.progress import settled_step
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import PAPER_LEVELS, TD3Settings
 from rlassay.collect.sources import RunActors, ZooActors
 from rlassay.collect.td3 import describe
-from rlassay.collect.zoo import add_to_zoo, read_manifest
+from rlassay.collect.zoo import add_hashes, add_to_zoo, read_manifest
 from rlassay.data.references import reference_for
 from rlassay.engine.files import replacing
 from rlassay.study.grid.files import write_table
@@ -42,9 +42,11 @@ ACCEPTED_SHARE = 0.6  # of the public curve at the end; a run below is repeated 
 def finished_actors(env_id: str, seeds: list[int], settings: TD3Settings) -> RunActors:
     """Actors of the runs that reached the end; the others are named."""
     folders = {seed: runs.run_folder(env_id, seed, settings) for seed in seeds}
-    done = {seed: f for seed, f in folders.items() if saved_step(f) >= settings.steps}
+    done = {seed: f for seed, f in folders.items() if settled_step(f) >= settings.steps}
     for seed in sorted(set(folders) - set(done)):
-        print(f"{env_id} seed {seed}: at {saved_step(folders[seed]):,} of {settings.steps:,} steps")
+        print(
+            f"{env_id} seed {seed}: at {settled_step(folders[seed]):,} of {settings.steps:,} steps"
+        )
     return RunActors(env_id, done)
 
 
@@ -55,18 +57,30 @@ def curve_rows(manifest: dict) -> list[dict]:
         for seed, run in environment["runs"].items():
             for step, value in run["curve"]:
                 score = None if reference is None else round(float(reference.normalise(value)), 3)
-                rows.append({"environment": env_id, "seed": int(seed), "step": step, "return": value, "score": score})  # fmt: skip
+                rows.append(
+                    {
+                        "environment": env_id,
+                        "seed": int(seed),
+                        "step": step,
+                        "return": value,
+                        "score": score,
+                    }
+                )
     return rows
 
 
 def level_rows(manifest: dict) -> list[dict]:
     return [
-        {"environment": env_id, "seed": int(seed), "step": int(step), **actor}
+        {"environment": env_id, "seed": int(seed), "step": int(step), **without_hash(actor)}
         for env_id, environment in manifest["environments"].items()
         for seed, run in environment["runs"].items()
         for step, actor in run["actors"].items()
         if int(step) in PAPER_LEVELS
     ]
+
+
+def without_hash(actor: dict) -> dict:
+    return {name: value for name, value in actor.items() if name != "sha256"}
 
 
 def random_level(zoo: Path, env_id: str) -> tuple[float, float]:
@@ -94,9 +108,17 @@ def ordered_levels(manifest: dict, zoo: Path) -> list[dict]:
             mean, error = trained_level(trained) if step else random_level(zoo, env_id)
             bounds = mean + 1.96 * error * np.array([-1, 0, 1])
             low, score, high = bounds if reference is None else reference.normalise(bounds)
-            rows.append({"environment": env_id, "level": step, "seeds": len(trained), "score": round(float(score), 2),
-                         "low": round(float(low), 2), "high": round(float(high), 2),
-                         "regressed": "yes" if high < lowest_before else "no"})  # fmt: skip
+            rows.append(
+                {
+                    "environment": env_id,
+                    "level": step,
+                    "seeds": len(trained),
+                    "score": round(float(score), 2),
+                    "low": round(float(low), 2),
+                    "high": round(float(high), 2),
+                    "regressed": "yes" if high < lowest_before else "no",
+                }
+            )
             lowest_before = low
     return rows
 
@@ -130,8 +152,16 @@ def verdicts(manifest: dict) -> list[dict]:
             ends = [value for _, value in run["curve"][-5:]]
             score = float(reference.normalise(sum(ends) / len(ends)))
             share = score / PUBLIC[env_id][-1]
-            rows.append({"environment": env_id, "seed": int(seed), "score_at_end": round(score, 2),
-                         "public": PUBLIC[env_id][-1], "share": round(share, 3), "accepted": share >= ACCEPTED_SHARE})  # fmt: skip
+            rows.append(
+                {
+                    "environment": env_id,
+                    "seed": int(seed),
+                    "score_at_end": round(score, 2),
+                    "public": PUBLIC[env_id][-1],
+                    "share": round(share, 3),
+                    "accepted": share >= ACCEPTED_SHARE,
+                }
+            )
     return rows
 
 
@@ -151,7 +181,11 @@ def draw_curves(rows: list[dict], path: Path) -> None:
         public = PUBLIC.get(env_id)
         if public:
             axis.plot([s / 1e3 for s in PUBLIC_STEPS], public, "k--", lw=1.2, label="SB3 zoo, -v3")
-        axis.set(title=env_id, xlabel="environment steps (thousands)", ylabel="normalised return (0 to 100)")  # fmt: skip
+        axis.set(
+            title=env_id,
+            xlabel="environment steps (thousands)",
+            ylabel="normalised return (0 to 100)",
+        )
         axis.legend(fontsize=8)
     figure.tight_layout()
     with replacing(path) as temporary:
@@ -170,7 +204,14 @@ def main() -> None:
         if actors.seeds():
             first = actors.seeds()[0]
             known = read_manifest(arguments.zoo)["environments"].get(env_id, {}).get("replay", {})
-            add_to_zoo(arguments.zoo, actors, levels=PAPER_LEVELS, settings=describe(settings), replay_seed=known.get("seed", first))  # fmt: skip
+            add_to_zoo(
+                arguments.zoo,
+                actors,
+                levels=PAPER_LEVELS,
+                settings=describe(settings),
+                replay_seed=known.get("seed", first),
+            )
+    add_hashes(arguments.zoo)
     manifest, target = read_manifest(arguments.zoo), Path("results/collect")
     about = {"command": COMMAND, "settings": describe(settings)}
     curves, levels, ends = curve_rows(manifest), level_rows(manifest), verdicts(manifest)

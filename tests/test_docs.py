@@ -70,6 +70,15 @@ def test_command_reference_is_current():
     )
 
 
+def test_the_table_of_scores_is_current():
+    import make_score_docs
+
+    text = make_score_docs.PAGE.read_text()
+    assert make_score_docs.table() in text and make_score_docs.page(text) == text, (
+        "run python scripts/make_score_docs.py"
+    )
+
+
 def test_every_page_is_in_the_navigation():
     listed = (ROOT / "mkdocs.yml").read_text()
     pages = [path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.md")]
@@ -92,3 +101,24 @@ def test_a_stale_table_is_seen():
     assert "old" not in page and "| dataset | critic |" in page
     assert fill_docs.filled(page) == page
     assert fill_docs.filled(block.replace("seed=0", "seed=99").format("")).count("\n|") == 2
+
+
+def test_pages_turn_scores_as_the_scores_do():
+    """Every table row that names a score and a direction names the score's own."""
+    from rlassay.scoring import SCORES
+
+    rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")]
+        for page in [ROOT / "README.md", *(ROOT / "docs" / "scores").glob("*.md")]
+        for line in page.read_text().splitlines()
+        if line.startswith("| `")
+    ]
+    told = [
+        (name, direction, cells)
+        for cells in rows
+        for name in re.findall(r"`([\w.]+)`", cells[0])
+        for direction in ("higher", "lower")
+        if name in SCORES and direction in cells[1:]
+    ]
+    assert len(told) > 40
+    assert [cells for name, direction, cells in told if SCORES[name].direction != direction] == []

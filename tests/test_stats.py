@@ -1,4 +1,4 @@
-"""Intervals, robust means and correlations against independent formulas."""
+"""Intervals and correlations against independent formulas."""
 
 import numpy as np
 import pytest
@@ -66,11 +66,6 @@ def test_top_mean_counts_the_border_in_part():
     assert stats.top_mean(values, np.full(25, 2.0)) == pytest.approx(doubled)
 
 
-def test_interquartile_mean_equals_scipys_where_quarters_are_whole():
-    values = RNG.normal(size=40)
-    assert stats.interquartile_mean(values) == pytest.approx(scipy.stats.trim_mean(values, 0.25))
-
-
 @pytest.mark.parametrize(
     ("kind", "other"),
     [
@@ -88,18 +83,6 @@ def test_correlations_equal_scipys_with_ties(kind, other):
 @pytest.mark.parametrize("kind", ["pearson", "spearman", "kendall"])
 def test_a_constant_has_no_correlation(kind):
     assert np.isnan(stats.correlation(np.ones(5), np.arange(5.0), kind))
-    assert stats.correlation_interval(np.ones(5), np.arange(5.0), kind).interval is None
-
-
-def test_the_interval_of_a_correlation_covers_it_most_of_the_time():
-    covered = 0
-    for seed in range(100):
-        rng = np.random.default_rng(seed)
-        x = rng.normal(size=40)
-        y = 0.8 * x + 0.6 * rng.normal(size=40)
-        low, high = stats.correlation_interval(x, y, replicates=400, seed=seed).interval or (0, 0)
-        covered += low <= 0.8 <= high
-    assert 85 <= covered <= 100
 
 
 def test_strata_are_resampled_apart():
@@ -108,19 +91,37 @@ def test_strata_are_resampled_apart():
     assert (drawn[:, :4] < 4).all() and (drawn[:, 4:] >= 4).all()
 
 
-def test_a_paired_difference_is_tighter_than_two_intervals():
-    y = RNG.normal(size=30)
-    first = y + 0.3 * RNG.normal(size=30)
-    second = first + 0.05 * RNG.normal(size=30)
-    difference = stats.correlation_difference(first, second, y)
-    low, high = difference.interval or (0, 0)
-    wide = stats.correlation_interval(first, y).interval or (0, 0)
-    assert low <= difference.value <= high
-    assert high - low < 0.5 * (wide[1] - wide[0])
-
-
 def test_the_interval_of_a_mean_is_students():
     low, high = stats.mean_interval([1.0, 2.0, 3.0])
     expected = scipy.stats.t.interval(0.95, 2, loc=2.0, scale=scipy.stats.sem([1.0, 2.0, 3.0]))
     assert (low, high) == pytest.approx(expected)
     assert stats.mean_interval([1.0]) is None and stats.mean_interval([]) is None
+
+
+def test_an_estimates_interval_holds_the_middle_95_percent_of_its_resamples():
+    found = stats.estimate(7.0, np.arange(1001.0), n=12)
+    assert found == stats.Estimate(7.0, pytest.approx((25.0, 975.0)), 12)
+    narrow = stats.estimate(7.0, np.arange(1001.0), n=12, level=0.5)
+    assert narrow.interval == pytest.approx((250.0, 750.0))
+
+
+def test_an_estimate_with_few_defined_resamples_has_no_interval():
+    undefined = np.where(np.arange(100) < 51, np.nan, 1.0)
+    assert stats.estimate(1.0, undefined, n=5).interval is None
+    assert stats.estimate(1.0, undefined[1:-1], n=5).interval is None
+    assert stats.estimate(1.0, undefined[2:], n=5).interval == (1.0, 1.0)
+
+
+def test_seeds_and_episodes_add_up_with_satterthwaites_degrees_of_freedom():
+    seeds, of_episodes, groups = [1.0, 2.0, 3.0], 0.2, 11
+    of_seeds = 1 / 3
+    freedom = (of_episodes + of_seeds) ** 2 / (of_episodes**2 / 10 + of_seeds**2 / 2)
+    half = scipy.stats.t.ppf(0.975, freedom) * np.sqrt(of_episodes + of_seeds)
+    assert stats.interval(seeds, of_episodes, groups) == pytest.approx((2 - half, 2 + half))
+
+
+def test_replicates_share_their_weights_over_seeds():
+    """The same episodes are drawn for every seed: opposite values cancel in each replicate, not only on average."""
+    values, group = RNG.normal(size=50), np.arange(50)
+    variance, _ = Resampling(200).variance([(values, group), (-values, group)])
+    assert variance == pytest.approx(0.0, abs=1e-20)

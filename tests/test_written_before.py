@@ -40,8 +40,15 @@ def test_a_page_is_made_of_it(name, tmp_path):
     assert "pendulum.npz" in page.read_text()
 
 
-def test_a_finished_run_is_not_done_again(tmp_path):
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("lost", [None, "policy.safetensors"])
+def test_a_finished_run_is_not_done_again(lost, tmp_path):
     shutil.copytree(OLD / "run", tmp_path / "run")
+    if lost is not None:
+        (tmp_path / "run" / lost).unlink()
     heard: list = []
     again = train_agent(
         "bc",
@@ -52,6 +59,10 @@ def test_a_finished_run_is_not_done_again(tmp_path):
         report=lambda *news: heard.append(news),
     )
     assert heard == [] and again.to_json()["curve"] == read("run/run.json")["curve"]
+    found, old = contents(tmp_path / "run"), contents(OLD / "run")
+    assert found["policy.safetensors"] == old["policy.safetensors"]
+    if lost is None:
+        assert found == old and again.to_json()["software"] == read("run/run.json")["software"]
 
 
 def test_the_store_is_found_under_the_same_keys(tmp_path, monkeypatch):

@@ -12,18 +12,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rlassay.assay import assess as assess
-    from rlassay.assay import compare as compare
-    from rlassay.assay import score as score
     from rlassay.curation import curate as curate
     from rlassay.data.dataset import Dataset as Dataset
-    from rlassay.episodes import episode_scores as episode_scores
-    from rlassay.episodes import transition_scores as transition_scores
     from rlassay.formats import load as load
     from rlassay.formats import save as save
     from rlassay.results.card import Comparison as Comparison
     from rlassay.results.card import Scorecard as Scorecard
-    from rlassay.scores import register_score as register_score
+    from rlassay.scoring import assess as assess
+    from rlassay.scoring import compare as compare
+    from rlassay.scoring import episode_scores as episode_scores
+    from rlassay.scoring import register_score as register_score
+    from rlassay.scoring import score as score
+    from rlassay.scoring import transition_scores as transition_scores
     from rlassay.transport import register_cost as register_cost
 
 __version__ = "0.1.0"
@@ -34,15 +34,15 @@ _PUBLIC = {
     "save": ("rlassay.formats", "save"),
     "Dataset": ("rlassay.data.dataset", "Dataset"),
     "inspect_dataset": ("rlassay.inspection", "inspect_source"),
-    "score": ("rlassay.assay", "score"),
-    "compare": ("rlassay.assay", "compare"),
-    "assess": ("rlassay.assay", "assess"),
+    "score": ("rlassay.scoring", "score"),
+    "compare": ("rlassay.scoring", "compare"),
+    "assess": ("rlassay.scoring", "assess"),
     "Scorecard": ("rlassay.results.card", "Scorecard"),
     "Comparison": ("rlassay.results.card", "Comparison"),
-    "register_score": ("rlassay.scores", "register_score"),
+    "register_score": ("rlassay.scoring", "register_score"),
     "register_cost": ("rlassay.transport", "register_cost"),
-    "episode_scores": ("rlassay.episodes", "episode_scores"),
-    "transition_scores": ("rlassay.episodes", "transition_scores"),
+    "episode_scores": ("rlassay.scoring", "episode_scores"),
+    "transition_scores": ("rlassay.scoring", "transition_scores"),
     "curate": ("rlassay.curation", "curate"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from rlassay.errors import DatasetError
+from rlassay.kernel import forward, units
 
 METADATA_KEY = "rlassay"
 
@@ -39,21 +40,28 @@ class Policy:
     def action_dim(self) -> int:
         return int(self.weights[-1].shape[1])
 
+    @property
+    def layers(self) -> list[dict[str, np.ndarray]]:
+        """Weights and biases, layer by layer."""
+        return [{"w": w, "b": b} for w, b in zip(self.weights, self.biases, strict=True)]
+
     def __call__(self, observations: np.ndarray) -> np.ndarray:
         """Actions for a batch (n, observation_dim) or one observation, float32."""
         x = ((observations - self.mean) / self.scale).astype(np.float32)
-        for w, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = np.maximum(x @ w + b, 0)
-        x = x @ self.weights[-1] + self.biases[-1]
+        x = forward.mlp(self.layers, x)
         if not self.squash:
             return np.clip(x, self.low, self.high)
-        return (self.low + self.high) / 2 + (self.high - self.low) / 2 * np.tanh(x)
+        return units.from_unit(np.tanh(x), self.low, self.high)
 
     def save(self, path: Path, *, half: bool = False) -> None:
         """Write atomically; `half` stores the layers in half precision."""
-        from safetensors.numpy import save
-
         from rlassay.engine.files import write_atomically
+
+        write_atomically(path, self.to_bytes(half=half))
+
+    def to_bytes(self, *, half: bool = False) -> bytes:
+        """The file `save` writes; equal policies give equal bytes."""
+        from safetensors.numpy import save
 
         dtype = np.float16 if half else np.float32
         tensors: dict[str, np.ndarray] = {
@@ -70,7 +78,7 @@ class Policy:
         described = {**self.metadata, "squash": str(self.squash).lower()}
         # one entry, because safetensors writes several in no fixed order: equal policies, equal bytes
         metadata = {METADATA_KEY: json.dumps(described, sort_keys=True)}
-        write_atomically(path, save(tensors, metadata=metadata))
+        return save(tensors, metadata=metadata)
 
     @classmethod
     def load(cls, path: Path) -> Policy:

@@ -84,16 +84,24 @@ def identifying(settings: Any) -> dict[str, Any]:
 
     So the key of a result that was kept before a setting existed stays what it was.
     """
-    neutral = {
-        field.name: field.metadata[NEUTRAL]
-        for field in dataclasses.fields(settings)
-        if NEUTRAL in field.metadata
-    }
+    neutral = _neutral_values(settings)
     return {
         key: value
         for key, value in flatten(settings).items()
         if key not in neutral or value != neutral[key]
     }
+
+
+def _neutral_values(settings: Any, prefix: str = "") -> dict[str, Any]:
+    """The neutral value of every field that was added later, by its dotted key."""
+    found: dict[str, Any] = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        if dataclasses.is_dataclass(value):
+            found |= _neutral_values(value, f"{prefix}{field.name}.")
+        elif NEUTRAL in field.metadata:
+            found[f"{prefix}{field.name}"] = field.metadata[NEUTRAL]
+    return found
 
 
 def _convert(key: str, value: Any, kind: Any) -> Any:

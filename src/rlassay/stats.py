@@ -1,4 +1,4 @@
-"""Uncertainty in NumPy float64: bootstrap over episodes, variance over seeds, robust means, correlations."""
+"""Uncertainty in NumPy float64: bootstrap over episodes, variance over seeds, correlations."""
 
 from __future__ import annotations
 
@@ -39,13 +39,6 @@ def one_at_a_time(
     """Apply a statistic that knows weights (n,) only to every row of weights (..., n)."""
     rows = weights.reshape(-1, weights.shape[-1])
     return np.array([statistic(values, row) for row in rows]).reshape(weights.shape[:-1])
-
-
-def interquartile_mean(values: np.ndarray) -> float:
-    """Mean of the middle half; entries at the borders count in part."""
-    ordered = np.sort(np.asarray(values, np.float64).ravel())
-    upto = np.clip(np.arange(1, len(ordered) + 1) / len(ordered), 0.25, 0.75)
-    return float(weighted_mean(ordered, np.diff(upto, prepend=0.25)))
 
 
 # -- bootstrap over episodes ------------------------------------------------------------------------------------------
@@ -151,28 +144,6 @@ class Estimate:
 def correlation(x: np.ndarray, y: np.ndarray, kind: Correlation = "pearson") -> float:
     """Correlation of two equally long series; NaN when one of them is constant."""
     return float(correlations(np.asarray(x, float)[None], np.asarray(y, float)[None], kind)[0])
-
-
-def correlation_interval(
-    x: np.ndarray, y: np.ndarray, kind: Correlation = "pearson", *,
-    strata: np.ndarray | None = None, replicates: int = 2_000, seed: int = 0, level: float = LEVEL,
-) -> Estimate:  # fmt: skip
-    """Correlation with a percentile interval over resampled entries, within `strata` (environments) if given."""
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    drawn = resampled_indices(len(x), strata, replicates, seed)
-    return estimate(correlation(x, y, kind), correlations(x[drawn], y[drawn], kind), len(x), level)
-
-
-def correlation_difference(
-    first: np.ndarray, second: np.ndarray, y: np.ndarray, kind: Correlation = "pearson", *,
-    strata: np.ndarray | None = None, replicates: int = 2_000, seed: int = 0, level: float = LEVEL,
-) -> Estimate:  # fmt: skip
-    """How much better `first` correlates with y than `second` does, paired: both see the same resamples."""
-    first, second, y = (np.asarray(values, float) for values in (first, second, y))
-    drawn = resampled_indices(len(y), strata, replicates, seed)
-    gain = correlations(first[drawn], y[drawn], kind) - correlations(second[drawn], y[drawn], kind)
-    value = correlation(first, y, kind) - correlation(second, y, kind)
-    return estimate(value, gain, len(y), level)
 
 
 def resampled_indices(

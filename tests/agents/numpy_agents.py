@@ -1,4 +1,4 @@
-"""One update of four agents, written again in NumPy float64 from the papers: losses by hand, gradients by differences."""
+"""One update of the seven agents, written again in NumPy float64 from the papers: losses by hand, gradients by differences."""
 
 from __future__ import annotations
 
@@ -58,8 +58,17 @@ class Adam:
 
 def mlp(layers, x):
     for layer in layers[:-1]:
-        x = np.maximum(x @ layer["w"] + layer["b"], 0)
+        x = x @ layer["w"] + layer["b"]
+        if "scale" in layer:  # layer normalisation
+            x = (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
+            x = x * layer["scale"] + layer["shift"]
+        x = np.maximum(x, 0)
     return x @ layers[-1]["w"] + layers[-1]["b"]
+
+
+def single(critic, states, actions):
+    """Q of one critic: (batch,)."""
+    return mlp(critic, np.concatenate([states, actions], axis=-1))[..., 0]
 
 
 def twin(critic, states, actions):
@@ -86,26 +95,93 @@ def bootstrap(batch, discount, values):
     return batch.rewards + discount * batch.not_terminal * values
 
 
+def bc(settings, state, batch):
+    """The squared error of a tanh policy."""
+    actor = Adam(state.actor.params, settings.learning_rate)
+    actor.step(lambda p: np.mean((np.tanh(mlp(p, batch.observations)) - batch.actions) ** 2))
+    return SimpleNamespace(actor=actor)
+
+
 def iql(settings, state, batch):
+    """Expectile regression of the value, squared error of the critics."""
+
+    def value_loss(u, largest):
+        return np.mean(np.where(u > 0, settings.expectile, 1 - settings.expectile) * u**2)
+
+    return implicit(settings, state, batch, value_loss, squared)
+
+
+def xql(settings, state, batch):
+    """Gumbel regression of the value (scaled by e^-m, m the largest exponent), Huber loss of the critics."""
+
+    def exponent(u):
+        return np.minimum(u / settings.gumbel_temperature, settings.gumbel_clip)
+
+    def value_loss(u, start):
+        z, largest = exponent(u), max(exponent(start).max(), -1)
+        return np.mean((np.exp(z) - z - 1) / np.exp(largest))
+
+    def huber(values, target):
+        delta, error = settings.huber_delta, np.abs(values - target)
+        linear = delta * (error - delta / 2)
+        return np.where(error <= delta, error**2 / 2, linear).mean(axis=-1).sum()
+
+    return implicit(settings, state, batch, value_loss, huber)
+
+
+def implicit(settings, state, batch, value_loss, critic_loss):
     """Value, actor with the new value, critic with the new value, target."""
     critic_target = as_double(state.critic_target)
     q = twin(critic_target, batch.observations, batch.actions).min(axis=0)
     value = Adam(state.value.params, settings.learning_rate)
-
-    def value_loss(params):
-        u = q - mlp(params, batch.observations)[:, 0]
-        return np.mean(np.where(u > 0, settings.expectile, 1 - settings.expectile) * u**2)
-
-    value.step(value_loss)
+    start = q - mlp(value.params, batch.observations)[:, 0]
+    value.step(lambda p: value_loss(q - mlp(p, batch.observations)[:, 0], start))
     advantage = q - mlp(value.params, batch.observations)[:, 0]
     weights = np.minimum(np.exp(settings.inverse_temperature * advantage), settings.weight_clip)
     actor = Adam(state.actor.params, settings.learning_rate)
     actor.step(lambda p: -np.mean(weights * clone_log_prob(p, batch, -5.0)))
     target = bootstrap(batch, settings.discount, mlp(value.params, batch.next_observations)[:, 0])
     critic = Adam(state.critic.params, settings.learning_rate)
-    critic.step(lambda p: squared(twin(p, batch.observations, batch.actions), target))
+    critic.step(lambda p: critic_loss(twin(p, batch.observations, batch.actions), target))
     moved = polyak(critic_target, critic.params, settings.target_rate)
     return SimpleNamespace(value=value, actor=actor, critic=critic, critic_target=moved)
+
+
+def soft_clamped(actor, states):
+    """OnestepRL's policy: mean and log-deviation through tanh, the latter onto [-5, 0]."""
+    mean, log_std = np.split(np.tanh(mlp(actor, states)), 2, axis=-1)
+    return mean, -2.5 + 2.5 * log_std
+
+
+def onestep_behaviour(settings, state, batch):
+    """First part: SARSA with a target network, and the clone."""
+    following = single(as_double(state.critic_target), batch.next_observations, batch.next_actions)
+    target = bootstrap(batch, settings.discount, following)
+    critic = Adam(state.critic.params, settings.learning_rate)
+    critic.step(lambda p: np.mean((single(p, batch.observations, batch.actions) - target) ** 2))
+    actor = Adam(state.actor.params, settings.learning_rate)
+    actor.step(
+        lambda p: -np.mean(normal_log_prob(*soft_clamped(p, batch.observations), batch.actions))
+    )
+    moved = polyak(state.critic_target, critic.params, settings.target_rate)
+    return SimpleNamespace(actor=actor, critic=critic, critic_target=moved, behaviour=actor.params)
+
+
+def onestep_policy(settings, state, batch, noise):
+    """Second part: cloning weighted by the advantage over the behaviour's own actions; the rest is frozen."""
+    critic, behaviour = as_double(state.critic.params), as_double(state.behaviour)
+    mean, log_std = soft_clamped(behaviour, batch.observations)
+    drawn = np.clip(mean + np.exp(log_std) * noise, -1, 1)
+    value = np.mean([single(critic, batch.observations, each) for each in drawn], axis=0)
+    advantage = single(critic, batch.observations, batch.actions) - value
+    weights = np.minimum(np.exp(settings.inverse_temperature * advantage), settings.weight_clip)
+    actor = Adam(state.actor.params, settings.learning_rate)
+    actor.step(
+        lambda p: (
+            -np.mean(weights * normal_log_prob(*soft_clamped(p, batch.observations), batch.actions))
+        )
+    )
+    return SimpleNamespace(actor=actor)
 
 
 def clone_log_prob(actor, batch, lowest):

@@ -1,4 +1,4 @@
-"""One update of IQL, TD3+BC, AWAC and CQL, number by number against NumPy float64."""
+"""One update of each agent, number by number against NumPy float64, on batches with terminal rows."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import numpy as np
 import numpy_agents
 import pytest
 
-from probes import walks
+from probes import walks, with_columns
 from rlassay.agents import AGENTS, Shapes
 from rlassay.agents.columns import make_columns
 from rlassay.agents.learner import Learner
@@ -18,12 +18,20 @@ SHAPES = Shapes(3, 2)
 SMALL = {"width": 5, "depth": 2, "batch_size": 16, "updates": 1_000_000}
 
 
+def endings():
+    """Short walks of which every second one ends in a terminal, the others are cut by a timeout."""
+    data = walks(episodes=60, length=3)
+    ends = np.flatnonzero(data.timeouts)
+    terminals, timeouts = np.zeros((2, len(data)), bool)
+    terminals[ends[::2]], timeouts[ends[1::2]] = True, True
+    return with_columns(data, terminals=terminals, timeouts=timeouts)
+
+
 def one_update(name: str, **changes):
     """Settings, the state before and after one step, and the batches it saw in float64."""
     settings = make_settings(name, SMALL | changes)
     kind = AGENTS[name]
-    data = walks(episodes=8, length=20)
-    columns, _, _ = make_columns(data, kind, settings, -np.ones(2), np.ones(2))
+    columns, _, _ = make_columns(endings(), kind, settings, -np.ones(2), np.ones(2))
     agent = kind.make(settings, SHAPES)
     each = agent.updates_per_step
     rows = len(columns.packed)
@@ -32,6 +40,7 @@ def one_update(name: str, **changes):
     before = shaken(agent.init(0))
     after, info = jax.jit(agent.step)(before, columns, inputs)
     batches = [columns.batch(part, SHAPES) for part in np.split(np.asarray(inputs.rows), each)]
+    assert all(0 < batch.not_terminal.mean() < 1 for batch in batches)
     return settings, before, after, numpy_agents.as_double(batches), inputs.key, info
 
 
@@ -76,6 +85,49 @@ def test_iql(changes):
     for name in ("value", "actor", "critic"):
         assert_learner(getattr(after, name), getattr(wanted, name), name)
     assert_tree(after.critic_target, wanted.critic_target, "target")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"gumbel_temperature": 0.6, "gumbel_clip": 0.4, "huber_delta": 0.3}]
+)
+def test_xql(changes):
+    settings, before, after, [batch], _, info = one_update("xql", **changes)
+    wanted = numpy_agents.xql(settings, before, batch)
+    for name in ("value", "actor", "critic"):
+        assert_learner(getattr(after, name), getattr(wanted, name), name)
+    assert_tree(after.critic_target, wanted.critic_target, "target")
+    assert (info["clipped"] > 0) == bool(changes)
+
+
+def test_bc():
+    settings, before, after, [batch], _, _ = one_update("bc")
+    assert_learner(after.actor, numpy_agents.bc(settings, before, batch).actor, "actor")
+
+
+def test_onestep_learns_the_behaviour():
+    settings, before, after, [batch], _, _ = one_update("onestep", target_rate=0.1)
+    wanted = numpy_agents.onestep_behaviour(settings, before, batch)
+    for name in ("actor", "critic"):
+        assert_learner(getattr(after, name), getattr(wanted, name), name)
+    assert_tree(after.critic_target, wanted.critic_target, "target")
+    assert_tree(after.behaviour, wanted.behaviour, "behaviour")
+
+
+@pytest.mark.parametrize("weight_clip", [100.0, 0.99])
+def test_onestep_improves_and_the_rest_is_frozen(weight_clip):
+    changes = {"critic_share": 0.0, "action_samples": 3, "inverse_temperature": 3.0}
+    settings, before, after, [batch], key, _ = one_update(
+        "onestep", **changes, weight_clip=weight_clip
+    )
+    wanted = numpy_agents.onestep_policy(settings, before, batch, normal(key, 3, 16, 2))
+    assert_learner(after.actor, wanted.actor, "actor")
+    for name in ("behaviour", "critic", "critic_target"):
+        kept = zip(
+            jax.tree.leaves(getattr(after, name)),
+            jax.tree.leaves(getattr(before, name)),
+            strict=True,
+        )
+        assert all((a == b).all() for a, b in kept), name
 
 
 def test_td3bc():

@@ -15,6 +15,7 @@ from rlassay.agents.regularisers import (
     make_regulariser,
     transport_cost,
 )
+from rlassay.kernel.fitting import draw_inputs
 
 SHAPES = Shapes(3, 2)
 RNG = np.random.default_rng(0)
@@ -140,32 +141,44 @@ def test_maximising_bwd_shrinks_actions_and_minimising_it_expands_them(agent):
     sizes = {}
     for weight in (3.0, -1.0):
         _, _, policy = learn(
-            agent, probe.data, updates=1_200, regulariser="bwd", bwd_weight=weight, bwd_critic_updates=200,
-            bwd_width=16, bwd_learning_rate=3e-3, actor_depth=2,
-        )  # fmt: skip
+            agent,
+            probe.data,
+            updates=1_200,
+            regulariser="bwd",
+            bwd_weight=weight,
+            bwd_critic_updates=200,
+            bwd_width=16,
+            bwd_learning_rate=3e-3,
+            actor_depth=2,
+        )
         sizes[weight] = float(np.abs(policy(probe.states)).mean())
     assert sizes[3.0] < 0.5 * sizes[-1.0]
 
 
-def test_the_sarsa_critic_is_trained_before_and_frozen_after():
+def differ(first, second) -> bool:
+    """Whether every leaf moved."""
+    pairs = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True)
+    return all(np.abs(a - b).max() > 0 for a, b in pairs)
+
+
+@pytest.mark.parametrize("agent", ["iql", "td3bc", "awac"])
+@pytest.mark.parametrize("regulariser", ["bwd", "value_gap", "performance_difference"])
+def test_the_sarsa_critic_is_trained_before_and_frozen_after(agent, regulariser):
     data = walks(episodes=6, length=20, dims=(3, 1))
-    changes = {"regulariser": "bwd", "width": 4, "bwd_width": 8, "bwd_critic_updates": 50}
-    made, _, columns, _ = assemble("iql", data, changes)
+    changes = {"regulariser": regulariser, "width": 4, "bwd_width": 8, "bwd_critic_updates": 50}
+    made, _, columns, _ = assemble(agent, data, changes)
     fresh = made.init(0)
     prepared = made.prepare(fresh, columns, 0)
-    moved = [
-        np.abs(a - b).max()
-        for a, b in zip(
-            jax.tree.leaves(fresh.regulariser.critic),
-            jax.tree.leaves(prepared.regulariser.critic),
-            strict=True,
-        )
-    ]
-    assert min(moved) > 0
-    _, trained, _ = learn("iql", data, updates=3, **changes)
+    assert differ(fresh.regulariser.critic, prepared.regulariser.critic)
+    state, batch = prepared, draw_inputs(0, 0, 3, 8, len(columns.packed), None)
+    for update in range(3):
+        state, _ = made.step(state, columns, jax.tree.map(lambda leaf, k=update: leaf[k], batch))
     for a, b in zip(
         jax.tree.leaves(prepared.regulariser.critic),
-        jax.tree.leaves(trained.regulariser.critic),
+        jax.tree.leaves(state.regulariser.critic),
         strict=True,
     ):
-        assert a.shape == b.shape
+        np.testing.assert_array_equal(a, b)
+    assert differ(prepared.actor.params, state.actor.params)  # the updates did happen
+    if regulariser == "bwd":
+        assert differ(prepared.regulariser.potentials.params, state.regulariser.potentials.params)

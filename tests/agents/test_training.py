@@ -145,9 +145,13 @@ def test_weights_choose_what_is_learned(tmp_path):
 
 def test_rows_without_a_known_successor_are_cloned_but_not_bootstrapped():
     cut = Dataset.from_columns(
-        observations=DATA.observations, actions=DATA.actions, rewards=DATA.rewards,
-        terminals=DATA.terminals, timeouts=DATA.timeouts, origin=DATA.origin,
-    )  # fmt: skip
+        observations=DATA.observations,
+        actions=DATA.actions,
+        rewards=DATA.rewards,
+        terminals=DATA.terminals,
+        timeouts=DATA.timeouts,
+        origin=DATA.origin,
+    )
     used = {}
     for agent in ("bc", "iql", "onestep"):
         settings = make_settings(agent, None)

@@ -28,9 +28,19 @@ def test_manifest_and_files_agree(env_id):
     assert len(environment["runs"]) >= 2
     for run in environment["runs"].values():
         assert {str(step) for step in PAPER_LEVELS if step} <= set(run["actors"])
+        for step, actor in run["actors"].items():
+            assert len(actor["sha256"]) == 64, step
     replay = environment["replay"]
     steps = {int(step) for step in environment["runs"][str(replay["seed"])]["actors"]}
     assert set(range(10_000, replay["medium_step"] + 1, 10_000)) <= steps
+
+
+@pytest.mark.parametrize("env_id", ENVIRONMENTS)
+def test_every_actor_is_the_one_described(env_id):
+    actors = ZooActors.open(ZOO, env_id)
+    for seed in actors.seeds():
+        for step in actors.steps(seed):
+            assert actors.actor(seed, step).metadata["step"] == str(step)
 
 
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)

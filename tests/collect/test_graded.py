@@ -105,8 +105,15 @@ def test_levels_take_all_seeds_in_equal_shares(collection):
 def test_every_dataset_is_written_and_described(collection):
     names = [summary["name"] for summary in collection.datasets]
     assert names == [
-        "level-random", "level-0k", "level-1k", "random", "medium", "medium-replay", "medium-expert", "expert",
-    ]  # fmt: skip
+        "level-random",
+        "level-0k",
+        "level-1k",
+        "random",
+        "medium",
+        "medium-replay",
+        "medium-expert",
+        "expert",
+    ]
     index = json.loads((collection.folder / "index.json").read_text())
     assert [entry["name"] for entry in index["datasets"]] == names
     data = formats.load(collection.folder / "pendulum-expert-v1.hdf5")
@@ -198,8 +205,12 @@ def test_half_precision_keeps_the_policy(tmp_path):
     policy = Policy(
         (rng.normal(size=(3, 8)).astype(np.float32), rng.normal(size=(8, 1)).astype(np.float32)),
         (np.zeros(8, np.float32), np.zeros(1, np.float32)),
-        np.array([-2.0]), np.array([2.0]), np.zeros(3), np.ones(3), metadata={"step": "7"},
-    )  # fmt: skip
+        np.array([-2.0]),
+        np.array([2.0]),
+        np.zeros(3),
+        np.ones(3),
+        metadata={"step": "7"},
+    )
     policy.save(tmp_path / "p.safetensors", half=True)
     loaded = Policy.load(tmp_path / "p.safetensors")
     observations = rng.normal(size=(50, 3))

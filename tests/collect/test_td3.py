@@ -12,7 +12,7 @@ import jax
 import numpy as np
 import pytest
 
-from rlassay.collect.checkpoint import saved_step
+from rlassay.collect.progress import settled_step
 from rlassay.collect.replay import Replay, read_rows
 from rlassay.collect.td3 import TD3Settings, Trainer
 from rlassay.errors import DatasetError
@@ -81,7 +81,7 @@ def test_killed_run_ends_in_the_same_bits(tmp_path):
     killed.stdout.readline()  # the first evaluation: some checkpoints are behind it, the end is not
     os.kill(killed.pid, signal.SIGKILL)
     killed.wait()
-    assert saved_step(tmp_path / "killed") < SMALL.steps
+    assert settled_step(tmp_path / "killed") < SMALL.steps
     assert run_in_child(tmp_path / "killed", SMALL).wait() == 0
     assert whole.wait() == 0
     assert final_files(tmp_path / "killed") == final_files(tmp_path / "whole")

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from probes import Chain, bandit, dataset, walks, with_columns
-from rlassay.critic import PAPER, CriticSettings, fit_critic
+from rlassay.critic import PAPER, CriticSettings
 from rlassay.critic.diagnosis import Calibration, bias_and_error, change_of_last_tenth
+from rlassay.critic.fit import fit_critic
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.settings import change
 

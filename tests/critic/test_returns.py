@@ -3,7 +3,20 @@
 import numpy as np
 import pytest
 
-from rlassay.critic.returns import constant_bootstrap, lambda_returns, rows_left, sums_along
+from probes import walks
+from rlassay.critic import Critic, CriticSettings, Scaling
+from rlassay.critic.fit import _Training
+from rlassay.critic.targets import (
+    Columns,
+    bootstrapped_returns,
+    constant_bootstrap,
+    end_values,
+    lambda_returns,
+    rows_left,
+    split_episodes,
+    sums_along,
+    training_columns,
+)
 
 STARTS = np.array([0, 1, 4, 9])
 ROWS = 12
@@ -65,3 +78,72 @@ def test_shifted_rewards_shift_returns_of_unfinished_episodes_by_the_perpetuity(
     before, _ = constant_bootstrap(rewards, STARTS, cut, 0.9)
     after, _ = constant_bootstrap(rewards + 2.0, STARTS, cut, 0.9)
     np.testing.assert_allclose(after - before, 20.0, rtol=1e-10)
+
+
+# -- ends of episodes ------------------------------------------------------------------------------------------------
+
+
+def constant_critic(q: float, v: float, discount: float = 0.9, trace_decay: float = 0.5) -> Critic:
+    """Q and V that are the same everywhere, in units of 2 around 10."""
+    settings = CriticSettings(discount=discount, trace_decay=trace_decay)
+    scaling = Scaling(np.zeros(1), np.ones(1), -np.ones(1), np.ones(1))
+
+    def layers(width, value):
+        return [{"w": np.zeros((width, 1), np.float32), "b": np.array([value], np.float32)}]
+
+    parameters = ({"q": layers(2, (q - 10) / 2), "v": layers(1, (v - 10) / 2)},)
+    return Critic(settings, (0,), scaling, parameters, centre=10.0, spread=2.0, curve={})
+
+
+def three_episodes() -> Columns:
+    """Two steps each: one ends by a terminal, one is cut with a known successor, one without."""
+    return Columns(
+        inputs=np.zeros((6, 2), np.float32),
+        following=np.zeros((6, 2), np.float32),
+        rewards=np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        starts=np.array([0, 2, 4]),
+        last=np.array([1, 3, 5]),
+        terminal=np.array([False, True, False, False, False, False]),
+        known=np.array([True, True, True, True, True, False]),
+        observation_dim=1,
+    )
+
+
+def test_a_terminal_ends_the_value_a_cut_goes_on_with_v_and_the_unknown_with_its_own_q():
+    critic, columns = constant_critic(q=30.0, v=20.0), three_episodes()
+    values = critic.q_at(0, columns.inputs)
+    np.testing.assert_allclose(values, 30.0, rtol=1e-6)
+    found = end_values(critic, 0, columns, values)
+    np.testing.assert_allclose(found, [2.0, 4.0 + 0.9 * 20.0, 30.0], rtol=1e-6)
+
+
+def test_lambda_returns_bootstrap_from_the_next_row_and_end_as_the_episode_does():
+    critic, columns = constant_critic(q=30.0, v=20.0), three_episodes()
+    ends = np.array([2.0, 22.0, 30.0])
+    first = np.array([1.0, 3.0, 5.0]) + 0.9 * (0.5 * 30.0 + 0.5 * ends)
+    expected = np.stack([first, ends], axis=1).ravel()
+    np.testing.assert_allclose(bootstrapped_returns(critic, 0, columns), expected, rtol=1e-6)
+
+
+def test_the_columns_of_an_episode_follow_each_other_and_end_with_their_own_flags():
+    data = walks(episodes=3, seed=0)
+    scaling = Scaling.of(data)
+    chosen, _ = split_episodes(data, 10_000, 0.0, seed=0)
+    columns = training_columns(data, chosen, scaling)
+    inner = np.setdiff1d(np.arange(len(columns.inputs)), columns.last)
+    np.testing.assert_array_equal(columns.following[inner], columns.inputs[inner + 1])
+    rows = chosen.rows[columns.last]
+    after = scaling.observations(data.next_observations[rows])
+    np.testing.assert_array_equal(columns.following[columns.last, : data.observation_dim], after)
+    np.testing.assert_array_equal(columns.terminal, data.terminals[chosen.rows])
+    np.testing.assert_array_equal(columns.rewards, data.rewards[chosen.rows])
+
+
+def test_targets_are_standardised_by_the_first_returns():
+    """Constant rewards of one-step terminal episodes: returns 2 and 6 become -1 and 1, and values come back as they were."""
+    training = _Training(three_episodes(), None, CriticSettings(steps=1), (0,), lambda *news: None)
+    training.centre, training.spread = 4.0, 2.0
+    assert training._standardised(np.array([2.0, 6.0])).tolist() == [-1.0, 1.0]
+    critic = constant_critic(q=30.0, v=20.0)
+    assert critic.v(0, np.zeros((2, 1))) == pytest.approx(20.0)
+    assert critic.q(0, np.zeros((2, 1)), np.zeros((2, 1))) == pytest.approx(30.0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from probes import bandit, walks
-from rlassay.critic.sample import MOST_HELD_OUT_ROWS, held_out_count, split_episodes, split_rows
+from rlassay.critic.targets import MOST_HELD_OUT_ROWS, held_out_count, split_episodes, split_rows
 
 
 def test_training_and_held_out_episodes_are_apart_and_cover_the_data():

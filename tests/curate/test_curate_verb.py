@@ -10,9 +10,9 @@ from test_curation_failures import rlassay
 from rlassay.curation import apply_rule, curate
 from rlassay.curation.command import Request, curate_file
 from rlassay.curation.rule import Rule
-from rlassay.episodes import episode_scores, transition_scores
 from rlassay.errors import SettingsError
 from rlassay.formats import load, save
+from rlassay.scoring import episode_scores, transition_scores
 
 SMALL = {"critic.steps": 200, "critic.refresh": 100}
 QUICK = ("--set", "critic.steps=200", "--set", "critic.refresh=100")
@@ -80,8 +80,8 @@ def test_a_dry_run_shows_every_score_and_writes_nothing(data, tmp_path):
 
 def test_the_dry_run_pools_epsilon(data):
     """`bwd.tail` depends on epsilon; both sides must use the one of `compare`."""
-    from rlassay.assay import compare
     from rlassay.curation.effect import compared
+    from rlassay.scoring import compare
 
     after = data.select([3, 4, 5])
     ours = compared(data, after, ["bwd.tail"], settings=SMALL)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from curate_data import made_table
 
-from rlassay.curation.diversity import Cells
 from rlassay.curation.ranking import parse_terms, rank, unit_ranks
 from rlassay.curation.rule import Rule, choose
-from rlassay.curation.table import EpisodeTable
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.coverage import Cells
 
 
 def kept(table, **rule):

@@ -4,19 +4,11 @@ import numpy as np
 import pytest
 from curate_data import made_dataset
 
-import rlassay.assay as assay
-from rlassay.assay.columns import column
+import rlassay.scoring as scoring
 from rlassay.data.dataset import Dataset
-from rlassay.episodes import (
-    DEFAULT,
-    episode_means,
-    episode_scores,
-    known_scores,
-    table_of,
-    transition_scores,
-)  # fmt: skip
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.scores import SCORES, register_score
+from rlassay.scoring import SCORES, episode_scores, register_score, transition_scores
+from rlassay.scoring.episodes import DEFAULT, episode_means, known_scores, table_of
 
 SMALL = {
     "critic.steps": 200,
@@ -35,7 +27,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def assessment(data):
-    return assay.assess(data, settings=SMALL, seeds=2)
+    return scoring.assess(data, settings=SMALL, seeds=2)
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +39,16 @@ def table(assessment):
     "name", ["q", "advantage", "pd", "bwd", "bwd.exact", "bwd.tail", "bwd.dual"]
 )
 def test_the_mean_over_the_scored_rows_is_the_datasets_score(assessment, name):
-    from rlassay.assay.measure import measure
-    from rlassay.episodes import rows_under_assay
+    from rlassay.scoring.episodes import rows_under_assay
+    from rlassay.scoring.measure import measure
 
     values = rows_under_assay(assessment, name)
     assert np.isclose(values[assessment.rows].mean(), measure(assessment, name).value, rtol=1e-12)
 
 
 def test_sinkhorn_has_values_at_its_anchors_alone(assessment):
-    from rlassay.assay.measure import measure
-    from rlassay.episodes import rows_under_assay
+    from rlassay.scoring.episodes import rows_under_assay
+    from rlassay.scoring.measure import measure
 
     values = rows_under_assay(assessment, "bwd.sinkhorn")
     anchors = [assessment.problem_rows[one.rows] for one in assessment.transport("sinkhorn")]
@@ -71,7 +63,7 @@ def test_sinkhorn_has_values_at_its_anchors_alone(assessment):
 def test_with_every_row_scored_the_length_weighted_mean_of_the_table_is_the_score(data, estimator):
     settings = {**SMALL, "transport.states": 10_000, "evaluation.share": 1.0}
     settings["transport.estimator"] = estimator
-    card = assay.score(data, settings=settings, scores=["bwd"])
+    card = scoring.score(data, settings=settings, scores=["bwd"])
     table = episode_scores(data, settings=settings, scores=["bwd"])
     assert np.isclose(
         np.average(table["bwd"], weights=table["length"]), card["bwd"].value, rtol=1e-12
@@ -97,9 +89,9 @@ def test_counted_columns_are_counted(data, table):
 def test_formulas_of_the_rows(assessment, table):
     """advantage = q - v and pd + value_gap = q - v + noise of two samples of the same random actions."""
     rows = assessment.rows
-    from rlassay.episodes import rows_under_assay
+    from rlassay.scoring.episodes import rows_under_assay
 
-    q, v = (np.mean([column(assessment, n, k) for k in (0, 1)], axis=0) for n in "qv")
+    q, v = (np.mean([getattr(k, n) for k in assessment.evaluated], axis=0) for n in "qv")
     assert np.allclose(rows_under_assay(assessment, "q")[rows], q)
     assert np.allclose(rows_under_assay(assessment, "advantage")[rows], q - v)
     noise = np.abs(table["pd"] + table["value_gap"] - table["advantage"])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from rlassay.results.card import Score, Scorecard, Warning, json_values
+from rlassay.results.card import Caution, Score, Scorecard, json_values
+from rlassay.scoring import SCORES
 
 LOW, HIGH = -20.27, 3234.3  # Hopper's reference returns
 
@@ -49,7 +51,7 @@ def make_card(
         "command": f"rlassay score {name} --seeds 3 --html report.html",
         "software": {"rlassay": "0.1.0", "python": "3.11.2", "jax": "0.10.2", "numpy": "2.3.0", "threads": 1},
         "warnings": (
-            Warning("long_episodes", "episodes outlast the critic's horizon 1/(1-discount) by far",
+            Caution("long_episodes", "episodes outlast the critic's horizon 1/(1-discount) by far",
                     "read return beside q, or raise critic.discount"),
         ),
         "seconds": {"total": 9.4, "load": 0.3, "compile": 3.1, "critic": 4.0, "transport": 1.2, "scores": 0.6, "other": 0.2},
@@ -89,7 +91,7 @@ def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[st
         return Score(value, (value - half, value + half), seeds, unit=unit, **others)
 
     spread = float(returns.std() / np.sqrt(len(returns)) * 1.96)
-    return {
+    scores = {
         "reward": score(3.04, 0.05, "reward"),
         "return": score(returns.mean(), spread, "return", relative=float((returns.mean() - LOW) / (HIGH - LOW))),
         "return_top10": score(best.mean(), spread, "return", relative=float((best.mean() - LOW) / (HIGH - LOW))),
@@ -101,6 +103,8 @@ def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[st
         "bc_error": score(0.081, 0.006, "squared action", direction="lower", converged=True),
         "knn_entropy": Score(11.3, None, (11.3,), "higher", "nat", 20_000),
     }  # fmt: skip
+    told = {name: {"title": SCORES[name].title, "meaning": SCORES[name].meaning} for name in scores}
+    return {name: replace(score, **told[name]) for name, score in scores.items()}
 
 
 def histograms(generator: np.random.Generator, rows: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from rlassay.report import charts
 from rlassay.report.content import card_view, curated_name, explorer_spec, flattened
 from rlassay.report.page import MAX_BYTES, page_html, write_page
 from rlassay.report.series import episodes_of
-from rlassay.results.card import Scorecard, Warning
+from rlassay.results.card import Caution, Scorecard
 
 PARTS = ("episodes", "histograms", "calibration", "training")
 
@@ -160,7 +160,7 @@ def test_noise_of_a_settled_curve_does_not_fill_the_chart():
 
 
 def test_backticks_become_code_and_stay_escaped():
-    warning = Warning("a", "read `re<b>lative` beside it", "use `--x`")
+    warning = Caution("a", "read `re<b>lative` beside it", "use `--x`")
     page = page_html([make_card(warnings=(warning,))])
     assert "read <code>re&lt;b&gt;lative</code> beside it" in page
     assert "<code>--x</code>" in page

@@ -14,7 +14,7 @@ from cards import make_card, make_comparison, three_cards
 import rlassay
 from rlassay import samples
 from rlassay.report.page import page_html
-from rlassay.results.card import Warning
+from rlassay.results.card import Caution
 
 DATA_LIGHT, DATA_DARK = [0x1F, 0x5F, 0x99], [0x6D, 0xB0, 0xEC]
 HOSTILE = "<script>alert(1)</script>"
@@ -242,7 +242,7 @@ def hostile_card(name):
     rows = {**make_card().series["episodes"], name: make_card().series["episodes"]["bwd"]}
     return make_card(
         name,
-        warnings=(Warning("odd", name, name),),
+        warnings=(Caution("odd", name, name),),
         inspection={"status": "fail", "checks": [check]},
         command=name,
         settings={name: name},

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rlassay.report.series import sparkline
 from rlassay.report.terminal import show_cards, show_comparison
-from rlassay.results.card import Warning
+from rlassay.results.card import Caution
 
 
 def printed(show, result, width=100, encoding="utf-8", **options):
@@ -122,7 +122,7 @@ def test_comparison_prints_ranks_and_ties():
 
 
 def test_a_card_without_series_checks_or_scores_prints():
-    bare = make_card(series={}, inspection={}, scores={}, warnings=(Warning("a", "empty", ""),))
+    bare = make_card(series={}, inspection={}, scores={}, warnings=(Caution("a", "empty", ""),))
     text = printed(show_cards, [bare])
     assert "warning empty" in text
     assert "remedy" not in text

@@ -8,7 +8,7 @@ import pytest
 from cards import make_card, make_comparison, three_cards
 
 from rlassay.report import words
-from rlassay.report.meanings import MEANINGS, in_reading_order, meaning_of
+from rlassay.results.card import in_reading_order
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,9 @@ def test_control_characters_do_not_reach_a_terminal():
 
 def test_scores_come_in_reading_order_and_unknown_ones_last():
     assert in_reading_order(["zeta", "bwd", "return"]) == ["return", "bwd", "zeta"]
-    assert meaning_of("zeta").title == "zeta"
-    assert all(meaning.sentence.endswith(".") for meaning in MEANINGS.values())
+
+
+def test_a_title_is_the_cards_own_and_else_the_name():
+    score = make_card()["q"]
+    assert words.title("q", replace(score, title="Worth")) == "Worth"
+    assert words.title("q", replace(score, title="")) == words.title("q", None) == "q"

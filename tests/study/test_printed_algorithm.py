@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from probes import walks
-from rlassay.assay import settings as score_settings
 from rlassay.formats import load, save
+from rlassay.scoring import settings as score_settings
 from rlassay.settings import flatten
 from rlassay.study import paper
 from rlassay.study.grid.cells import export_cells

@@ -8,8 +8,7 @@ import transport_probes as probes
 from scipy.stats import norm
 
 from rlassay.transport import TransportSettings, estimate, evaluated_pairs, exact
-from rlassay.transport.neighbours import nearest_rows
-from rlassay.transport.sinkhorn import solve
+from rlassay.transport.sinkhorn import nearest_rows, solve
 
 SETTINGS = TransportSettings(estimator="sinkhorn", anchors=60, neighbours=8)
 

@@ -8,6 +8,16 @@ from rlassay.agents.training import train_agent
 from rlassay.results.run import Evaluation, Run
 
 __all__ = [
-    "AGENTS", "SEVEN", "Agent", "AgentKind", "Evaluation", "Run", "Shapes", "TrainSettings", "ValueSettings",
-    "agent_kind", "register_agent", "train_agent",
-]  # fmt: skip
+    "AGENTS",
+    "SEVEN",
+    "Agent",
+    "AgentKind",
+    "Evaluation",
+    "Run",
+    "Shapes",
+    "TrainSettings",
+    "ValueSettings",
+    "agent_kind",
+    "register_agent",
+    "train_agent",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -17,9 +18,6 @@ import jax.numpy as jnp
 from rlassay.errors import SettingsError
 from rlassay.kernel import nets
 from rlassay.settings import added_later
-
-NETWORK_STREAM = 11  # separates the weights' random numbers from those of batches and resets
-PREPARE_STREAM = 12  # of what is trained before the first update
 
 
 class Shapes(NamedTuple):
@@ -48,6 +46,7 @@ class AgentKind(NamedTuple):
     revision: int  # raised whenever the numbers of the agent change
     rows: Literal["all", "bootstrap", "sarsa"]  # the rows of a dataset it can learn from
     needs_rewards: bool = True
+    schedule: str | None = "its schedule"  # what depends on `updates`; None: a run may be prolonged
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,21 @@ class ValueSettings(TrainSettings):
     reward_scaling: Literal["none", "return_range", "mean"] = "none"  # see docs/agents.md
 
 
-_AT_LEAST_ONE = {"updates", "batch_size", "width", "depth", "eval_every", "eval_episodes", "actor_depth",
-                 "final_evaluations", "final_eval_episodes", "action_samples", "policy_delay", "bwd_negatives", "bwd_width"}  # fmt: skip
+_AT_LEAST_ONE = {
+    "updates",
+    "batch_size",
+    "width",
+    "depth",
+    "eval_every",
+    "eval_episodes",
+    "final_evaluations",
+    "final_eval_episodes",
+    "actor_depth",
+    "action_samples",
+    "policy_delay",
+    "bwd_negatives",
+    "bwd_width",
+}
 _FRACTIONS = {"discount", "target_rate", "expectile", "critic_share", "cloning_share"}
 
 
@@ -97,6 +109,21 @@ def hidden(
 ) -> list[int]:
     """Layer sizes of a network with the settings' width and depth."""
     return [inputs, *[settings.width] * (depth or settings.depth), outputs]
+
+
+def make_agent(
+    settings: TrainSettings,
+    shapes: Shapes,
+    init: Callable[..., Any],
+    step: Callable[..., Any],
+    *,
+    layers: Callable[[Any], nets.Params],
+    prepare: Callable[..., Any] = lambda settings, shapes, state, columns, seed: state,
+    updates_per_step: int = 1,
+) -> Agent:
+    """An agent from functions whose first arguments are the settings and the shapes."""
+    bound = [partial(function, settings, shapes) for function in (init, step, prepare)]
+    return Agent(bound[0], bound[1], tanh_act(layers), layers, updates_per_step, bound[2])
 
 
 def tanh_act(layers: Callable[[Any], nets.Params]) -> Callable[[Any, jax.Array], jax.Array]:

@@ -8,19 +8,11 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 
-from rlassay.agents.agent import (
-    NETWORK_STREAM,
-    Agent,
-    AgentKind,
-    Shapes,
-    TrainSettings,
-    hidden,
-    tanh_act,
-)
-from rlassay.agents.learner import Learner, descend, new_learner
+from rlassay.agents.agent import Agent, AgentKind, Shapes, TrainSettings, hidden, make_agent
+from rlassay.agents.columns import Batch
+from rlassay.agents.learner import Learner, descend, network_rng, new_learner
 from rlassay.kernel import nets
 
 
@@ -35,28 +27,30 @@ class BCState(NamedTuple):
     actor: Learner
 
 
+def actor_loss(actor: nets.Params, batch: Batch) -> tuple[jax.Array, None]:
+    """Mean squared error of the action."""
+    error = jnp.tanh(nets.mlp(actor, batch.observations)) - batch.actions
+    return (error**2).mean(), None
+
+
+def init(settings: BCSettings, shapes: Shapes, seed: int) -> BCState:
+    """A fresh actor."""
+    adam, rng = optax.adam(settings.learning_rate), network_rng(seed)
+    return BCState(new_learner(adam, nets.init_mlp(rng, hidden(settings, *shapes))))
+
+
+def step(settings: BCSettings, shapes: Shapes, state: BCState, columns, inputs):
+    """One update."""
+    adam = optax.adam(settings.learning_rate)
+    batch = columns.batch(inputs.rows, shapes)
+    actor, loss, _ = descend(adam, state.actor, actor_loss, batch)
+    return BCState(actor), {"actor_loss": loss}
+
+
 @functools.lru_cache
 def make(settings: BCSettings, shapes: Shapes) -> Agent:
     """The agent for these settings."""
-    adam = optax.adam(settings.learning_rate)
-
-    def init(seed: int) -> BCState:
-        rng = np.random.default_rng([seed, NETWORK_STREAM])
-        return BCState(new_learner(adam, nets.init_mlp(rng, hidden(settings, *shapes))))
-
-    def actor_loss(actor, batch) -> tuple[jax.Array, None]:
-        error = jnp.tanh(nets.mlp(actor, batch.observations)) - batch.actions
-        return (error**2).mean(), None
-
-    def step(state: BCState, columns, inputs):
-        batch = columns.batch(inputs.rows, shapes)
-        actor, loss, _ = descend(adam, state.actor, actor_loss, batch)
-        return BCState(actor), {"actor_loss": loss}
-
-    def layers(state: BCState) -> nets.Params:
-        return state.actor.params
-
-    return Agent(init, step, tanh_act(layers), layers)
+    return make_agent(settings, shapes, init, step, layers=lambda state: state.actor.params)
 
 
-KIND = AgentKind(make, BCSettings, revision=1, rows="all", needs_rewards=False)
+KIND = AgentKind(make, BCSettings, revision=1, rows="all", needs_rewards=False, schedule=None)

@@ -16,7 +16,7 @@ import numpy as np
 from rlassay.agents.agent import AgentKind, Shapes, TrainSettings
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.kernel import nets
+from rlassay.kernel import nets, units
 from rlassay.policy import Policy
 
 ACTION_MARGIN = 1e-5  # actions at the bounds have no finite log-density under tanh
@@ -76,9 +76,9 @@ def make_columns(
     """The packed rows an agent of this kind learns from, their frame, and their row numbers in the dataset."""
     rows = _usable_rows(data, kind)
     frame = _frame(data, settings, low, high)
-    centre, half = (low + high) / 2, (high - low) / 2
-    units = [
-        np.clip((a[rows] - centre) / half, -1 + ACTION_MARGIN, 1 - ACTION_MARGIN)
+    inside = -1 + ACTION_MARGIN, 1 - ACTION_MARGIN
+    actions = [
+        np.clip(units.to_unit(a[rows], low, high), *inside)
         for a in (data.actions, data.next_actions)
     ]
     states = [
@@ -90,7 +90,7 @@ def make_columns(
     known = (data.next_action_valid | data.terminals)[rows]
     flat = [rewards, ~data.terminals[rows], known]
     packed = np.concatenate(
-        [*states, *units, *(np.asarray(c, np.float32)[:, None] for c in flat)], axis=1
+        [*states, *actions, *(np.asarray(c, np.float32)[:, None] for c in flat)], axis=1
     )
     return Columns(jnp.asarray(packed, jnp.float32)), frame, rows
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 import optax
 
 from rlassay.kernel import fitting
+
+NETWORK_STREAM = 11  # separates the weights' random numbers from those of batches and resets
 
 
 class Learner(NamedTuple):
@@ -17,6 +20,11 @@ class Learner(NamedTuple):
 
     params: Any
     moments: Any
+
+
+def network_rng(seed: int) -> np.random.Generator:
+    """What an agent draws its first weights from."""
+    return np.random.default_rng([seed, NETWORK_STREAM])
 
 
 def new_learner(optimiser: optax.GradientTransformation, params: Any) -> Learner:

@@ -36,8 +36,12 @@ def register_agent(
     revision: int,
     rows: Literal["all", "bootstrap", "sarsa"] = "bootstrap",
     needs_rewards: bool = True,
+    schedule: str | None = "its schedule",
 ) -> None:
-    """Add an agent: `rlassay train NAME` and the oracle then know it. A taken name is refused."""
+    """Add an agent: `rlassay train NAME` and the oracle then know it. A taken name is refused.
+
+    `schedule` says what of it depends on the number of updates; with None a finished run can be prolonged.
+    """
     if name in AGENTS and AGENTS[name].make is not make:
         raise SettingsError("this agent name is taken", got=name, remedy="choose another")
-    AGENTS[name] = AgentKind(make, settings, revision, rows, needs_rewards)
+    AGENTS[name] = AgentKind(make, settings, revision, rows, needs_rewards, schedule)

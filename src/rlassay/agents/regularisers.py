@@ -6,8 +6,10 @@ cloning part. What each pushes the policy towards is derived in docs/regulariser
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -15,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay.agents.agent import PREPARE_STREAM, Shapes, ValueSettings
-from rlassay.agents.columns import Columns
+from rlassay.agents.agent import Shapes, ValueSettings
+from rlassay.agents.columns import Batch, Columns
 from rlassay.agents.learner import Learner, descend, new_learner
 from rlassay.agents.losses import mean_absolute, td_target
 from rlassay.kernel import fitting, nets
 
+PREPARE_STREAM = 12  # of the random numbers before the first update
 LARGEST_EXPONENT = 20.0  # beyond it the exponential goes on as its tangent
 STATISTICS_RATE = 0.01  # of the running mean and deviation of the cost
 Value = Callable[[jax.Array, jax.Array], jax.Array]  # Q of (observations, actions)
@@ -42,6 +45,13 @@ class RegularisedSettings(ValueSettings):
     bwd_distance: float = 0.1  # weight of the squared distance in `value_gap`
 
 
+class Pull(NamedTuple):
+    """A regulariser as an actor loss sees it: functions of observations and of the policy's mean actions."""
+
+    term: Callable[[jax.Array, jax.Array], Any]  # added to the loss
+    weights: Callable[[jax.Array, jax.Array], Any]  # added to the weights of cloning
+
+
 class Regulariser(NamedTuple):
     """`value` is the agent's own Q; `actions` are the policy's mean actions, and carry its gradient."""
 
@@ -53,6 +63,13 @@ class Regulariser(NamedTuple):
         [Any, Value, jax.Array, jax.Array, jax.Array], tuple[Any, dict[str, jax.Array]]
     ]
 
+    def pull(self, state: Any, value: Value, key: jax.Array) -> Pull:
+        """What this state of the regulariser does to an actor loss."""
+        return Pull(
+            lambda observations, actions: self.term(state, value, observations, actions, key),
+            lambda observations, actions: self.weights(state, value, observations, actions, key),
+        )
+
 
 class RegulariserState(NamedTuple):
     """The frozen critic (if SARSA), the potentials, and the running size of the cost."""
@@ -63,21 +80,64 @@ class RegulariserState(NamedTuple):
     spread: Any
 
 
+def _zero(*_: Any) -> float:
+    return 0.0
+
+
+def _unchanged(state: Any, *_: Any) -> tuple[Any, dict[str, jax.Array]]:
+    return state, {}
+
+
 NONE = Regulariser(
     init=lambda rng: (),
     prepare=lambda state, columns, seed: state,
-    term=lambda *_: 0.0,
-    weights=lambda *_: 0.0,
-    update=lambda state, *_: (state, {}),
+    term=_zero,
+    weights=_zero,
+    update=_unchanged,
 )
+NO_PULL = Pull(_zero, _zero)
 
 
+@functools.lru_cache
 def make_regulariser(settings: RegularisedSettings, shapes: Shapes) -> Regulariser:
     """The regulariser the settings name."""
     if settings.regulariser == "none":
         return NONE
-    kind = {"bwd": _bwd, "value_gap": _value_gap, "performance_difference": _performance_difference}
-    return kind[settings.regulariser](settings, shapes)
+    plain = Regulariser(
+        init=partial(_init, settings, shapes),
+        prepare=partial(_fit_sarsa_critic, settings, partial(sarsa_step, settings, shapes)),
+        term=_zero,
+        weights=_zero,
+        update=_unchanged,
+    )
+    if settings.regulariser == "bwd":
+        return plain._replace(
+            term=partial(bwd_term, settings), update=partial(bwd_update, settings)
+        )
+    if settings.regulariser == "value_gap":
+        return plain._replace(term=partial(value_gap_term, settings))
+    return plain._replace(weights=partial(performance_difference_weights, settings))
+
+
+def prepared(
+    settings: RegularisedSettings, shapes: Shapes, state: Any, columns: Columns, seed: int
+):
+    """An agent's state with what its regulariser learns before the first update."""
+    regulariser = make_regulariser(settings, shapes)
+    return state._replace(regulariser=regulariser.prepare(state.regulariser, columns, seed))
+
+
+def _init(settings: RegularisedSettings, shapes: Shapes, rng: np.random.Generator) -> Any:
+    sizes, potentials, size = [sum(shapes), settings.bwd_width, 1], (), ()
+    if settings.regulariser == "bwd":
+        fresh = {name: nets.init_mlp(rng, sizes) for name in ("g", "f")}
+        potentials, size = new_learner(_adam(settings), fresh), jnp.zeros(())
+    critic = nets.init_mlp(rng, sizes) if settings.bwd_critic == "sarsa" else ()
+    return RegulariserState(critic, potentials, size, jax.tree.map(jnp.array, size))
+
+
+def _adam(settings: RegularisedSettings) -> optax.GradientTransformation:
+    return optax.adam(settings.bwd_learning_rate)
 
 
 # -- Algorithm 2 ---------------------------------------------------------------------------------------------------
@@ -98,81 +158,57 @@ def _bounded_exp(x: jax.Array) -> jax.Array:
     return jnp.exp(inner) * (1 + x - inner)
 
 
-def _bwd(settings: RegularisedSettings, shapes: Shapes) -> Regulariser:
-    adam = optax.adam(settings.bwd_learning_rate)
+def bwd_loss(potentials, settings: RegularisedSettings, state, value, observations, actions, key):
+    """Minus the dual's estimate, and the running size of the cost; potentials are in units of that size."""
+    random = draw_random(settings, key, actions.shape)
+    values = _random_values(settings, state, value, observations, random)
+    cost = transport_cost(values, random, actions)
+    centre, spread = _running_size(state, cost)
+    g = centre / 2 + spread * nets.scalar(potentials["g"], observations, actions)
+    f = centre / 2 + spread * nets.scalar_per_state(potentials["f"], observations, random)
+    return -bwd_objective(g, f, cost, settings.bwd_epsilon), (centre, spread)
 
-    def init(rng: np.random.Generator) -> RegulariserState:
-        sizes = [sum(shapes), settings.bwd_width, 1]
-        potentials = {name: nets.init_mlp(rng, sizes) for name in ("g", "f")}
-        critic = _init_critic(settings, shapes, rng)
-        return RegulariserState(critic, new_learner(adam, potentials), jnp.zeros(()), jnp.zeros(()))
 
-    def objective(potentials, state, value, observations, actions, key):
-        random = draw_random(settings, key, actions.shape)
-        values = _random_values(settings, state, value, observations, random)
-        cost = transport_cost(values, random, actions)
-        centre, spread = _running_size(state, cost)
-        g = centre / 2 + spread * nets.scalar(potentials["g"], observations, actions)
-        f = centre / 2 + spread * nets.scalar_per_state(potentials["f"], observations, random)
-        return bwd_objective(g, f, cost, settings.bwd_epsilon), (centre, spread)
+def bwd_term(settings: RegularisedSettings, state, value, observations, actions, key) -> jax.Array:
+    """What the actor sees: the potentials stand still."""
+    potentials = state.potentials.params
+    loss, _ = bwd_loss(potentials, settings, state, value, observations, actions, key)
+    return settings.bwd_weight * loss
 
-    def term(state, value, observations, actions, key):
-        estimate, _ = objective(state.potentials.params, state, value, observations, actions, key)
-        return -settings.bwd_weight * estimate
 
-    def update(state, value, observations, actions, key):
-        def loss(potentials):
-            estimate, size = objective(potentials, state, value, observations, actions, key)
-            return -estimate, size
-
-        potentials, negative, (centre, spread) = descend(adam, state.potentials, loss)
-        state = RegulariserState(state.critic, potentials, centre, spread)
-        return state, {"bwd": -negative}
-
-    return Regulariser(init, _sarsa_prepare(settings, shapes), term, lambda *_: 0.0, update)
+def bwd_update(settings: RegularisedSettings, state, value, observations, actions, key):
+    """One step of the potentials; the critic stands still."""
+    seen = settings, state, value, observations, actions, key
+    potentials, negative, size = descend(_adam(settings), state.potentials, bwd_loss, *seen)
+    return RegulariserState(state.critic, potentials, *size), {"bwd": -negative}
 
 
 def _running_size(state: RegulariserState, cost: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Running mean and deviation of the cost, so that a unit of the networks is a unit of the problem."""
     centre, spread = jax.lax.stop_gradient((cost.mean(), cost.std() + 1e-3))
     rate = jnp.where(state.spread == 0, 1.0, STATISTICS_RATE)
-    return state.centre + rate * (centre - state.centre), state.spread + rate * (
-        spread - state.spread
-    )
+    centre = state.centre + rate * (centre - state.centre)
+    return centre, state.spread + rate * (spread - state.spread)
 
 
 # -- variants with a gradient through Q ----------------------------------------------------------------------------
 
 
-def _value_gap(settings: RegularisedSettings, shapes: Shapes) -> Regulariser:
-    def term(state, value, observations, actions, key):
-        own, random, random_values = _compare(settings, state, value, observations, actions, key)
-        gap = jax.nn.relu(own - random_values).mean() / mean_absolute(own)
-        distance = ((random - actions) ** 2).sum(axis=-1).mean()
-        return -settings.bwd_weight * (gap + settings.bwd_distance * distance)
-
-    return _without_potentials(settings, shapes, term=term)
+def value_gap_term(settings: RegularisedSettings, state, value, observations, actions, key):
+    """How much the policy's actions beat random ones, in units of their Q, and how far they are from them."""
+    own, random, random_values = _compare(settings, state, value, observations, actions, key)
+    gap = jax.nn.relu(own - random_values).mean() / mean_absolute(own)
+    distance = ((random - actions) ** 2).sum(axis=-1).mean()
+    return -settings.bwd_weight * (gap + settings.bwd_distance * distance)
 
 
-def _performance_difference(settings: RegularisedSettings, shapes: Shapes) -> Regulariser:
-    def weights(state, value, observations, actions, key):
-        own, _, random_values = _compare(settings, state, value, observations, actions, key)
-        difference = (own - random_values.mean(axis=0)) / mean_absolute(own)
-        return jax.lax.stop_gradient(settings.bwd_weight * difference)
-
-    return _without_potentials(settings, shapes, weights=weights)
-
-
-def _without_potentials(
-    settings, shapes, term=lambda *_: 0.0, weights=lambda *_: 0.0
-) -> Regulariser:
-    def init(rng: np.random.Generator) -> RegulariserState:
-        return RegulariserState(_init_critic(settings, shapes, rng), (), (), ())
-
-    def update(state, *_):
-        return state, {}
-
-    return Regulariser(init, _sarsa_prepare(settings, shapes), term, weights, update)
+def performance_difference_weights(
+    settings: RegularisedSettings, state, value, observations, actions, key
+) -> jax.Array:
+    """By how much the policy's action beats random ones, per state, in units of Q; no gradient."""
+    own, _, random_values = _compare(settings, state, value, observations, actions, key)
+    difference = (own - random_values.mean(axis=0)) / mean_absolute(own)
+    return jax.lax.stop_gradient(settings.bwd_weight * difference)
 
 
 # -- shared pieces -------------------------------------------------------------------------------------------------
@@ -204,40 +240,40 @@ def _critic(settings, state, value) -> Value:
     return lambda observations, actions: nets.scalar(state.critic, observations, actions)
 
 
-def _init_critic(settings, shapes, rng) -> Any:
+# -- the behavioural critic, Algorithm 1's without a target network ------------------------------------------------
+
+
+def sarsa_loss(critic: nets.Params, batch: Batch, discount: float) -> tuple[jax.Array, None]:
+    """Squared error towards the value of the data's own next action, on rows where that is known."""
+    following = nets.scalar(critic, batch.next_observations, batch.next_actions)
+    following = jax.lax.stop_gradient(following)
+    target = td_target(batch.rewards, batch.not_terminal, discount, following)
+    error = nets.scalar(critic, batch.observations, batch.actions) - target
+    return (batch.sarsa_known * error**2).mean(), None
+
+
+def sarsa_step(
+    settings, shapes: Shapes, learner: Learner, columns: Columns, inputs: fitting.Inputs
+):
+    """One update of the behavioural critic."""
+    batch = columns.batch(inputs.rows, shapes)
+    learner, value, _ = descend(_adam(settings), learner, sarsa_loss, batch, settings.discount)
+    return learner, {"loss": value}
+
+
+def _fit_sarsa_critic(
+    settings: RegularisedSettings, step: Any, state: RegulariserState, columns: Columns, seed: int
+) -> RegulariserState:
+    """Fit it before the first update; from then on it is frozen."""
     if settings.bwd_critic != "sarsa":
-        return ()
-    return nets.init_mlp(rng, [sum(shapes), settings.bwd_width, 1])
-
-
-def _sarsa_prepare(settings: RegularisedSettings, shapes: Shapes):
-    """Fit the behavioural critic before the first update: Algorithm 1's, without a target network."""
-    adam = optax.adam(settings.bwd_learning_rate)
-
-    def loss(critic, batch):
-        following = nets.scalar(critic, batch.next_observations, batch.next_actions)
-        following = jax.lax.stop_gradient(following)
-        target = td_target(batch.rewards, batch.not_terminal, settings.discount, following)
-        error = nets.scalar(critic, batch.observations, batch.actions) - target
-        return (batch.sarsa_known * error**2).mean(), None
-
-    def step(learner: Learner, columns: Columns, inputs: fitting.Inputs):
-        learner, value, _ = descend(adam, learner, loss, columns.batch(inputs.rows, shapes))
-        return learner, {"loss": value}
-
-    def prepare(state: RegulariserState, columns: Columns, seed: int) -> RegulariserState:
-        if settings.bwd_critic != "sarsa":
-            return state
-        start = fitting.stack([new_learner(adam, state.critic)])
-        fitted = fitting.fit(
-            step,
-            start,
-            columns,
-            rows=len(columns.packed),
-            steps=settings.bwd_critic_updates,
-            batch_size=settings.batch_size,
-            seeds=[int(np.random.SeedSequence([seed, PREPARE_STREAM]).generate_state(1)[0])],
-        )
-        return state._replace(critic=fitting.unstack(fitted.params, 0))
-
-    return prepare
+        return state
+    fitted = fitting.fit(
+        step,
+        fitting.stack([new_learner(_adam(settings), state.critic)]),
+        columns,
+        rows=len(columns.packed),
+        steps=settings.bwd_critic_updates,
+        batch_size=settings.batch_size,
+        seeds=[int(np.random.SeedSequence([seed, PREPARE_STREAM]).generate_state(1)[0])],
+    )
+    return state._replace(critic=fitting.unstack(fitted.params, 0))

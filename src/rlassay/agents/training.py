@@ -1,13 +1,13 @@
 """`train_agent`: one agent on one dataset, evaluated on the way, resumable at every evaluation.
 
-The folder of a run holds `run.json`, `log.csv`, `policy.safetensors` and `state.npz` (the checkpoint).
+The folder of a run holds `run.json`, `log.csv`, `policy.safetensors` and `state.npz`, the checkpoint, from which the others
+are written again where they are missing or stale.
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
+import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,17 +17,20 @@ from typing import Any
 import jax
 import numpy as np
 
+from rlassay.agents import outputs
 from rlassay.agents.agent import Shapes, TrainSettings
-from rlassay.agents.checkpoint import identity, load_checkpoint, save_checkpoint
 from rlassay.agents.columns import make_columns
+from rlassay.agents.prolong import Asked, episodes_at, refuse_other_run
 from rlassay.agents.registry import agent_kind
 from rlassay.agents.trackers import open_trackers
+from rlassay.agents.weights import probabilities
 from rlassay.data.dataset import Dataset
-from rlassay.engine.files import write_atomically, write_json
+from rlassay.engine.lock import only_writer
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.kernel import fitting
+from rlassay.kernel import checkpoint, fitting
 from rlassay.policy import Policy
-from rlassay.results.run import Evaluation, Run
+from rlassay.results.provenance import describe_data
+from rlassay.results.run import POLICY, Evaluation, Run
 from rlassay.rollout import Evaluator, reset_seed
 from rlassay.settings import change, flatten, identifying
 
@@ -52,17 +55,19 @@ def train_agent(
 
     `settings` is the agent's settings object or changes to its defaults. `weights` are sampling probabilities per
     transition of the dataset. A run whose numbers stop being finite ends there, with its last finite policy, and says
-    so in `diverged_at`.
+    so in `diverged_at`. A folder that another process writes is refused.
     """
-    trainer = Trainer(agent, data, env_id, Path(folder), settings, seed, weights)
-    trainer.run.command = command
-    trackers = open_trackers(track, trainer.folder, trainer.description)
-    try:
-        return trainer.train(report, trackers)
-    finally:
-        trainer.evaluator.close()
-        for tracker in trackers:
-            tracker.close()
+    make_settings(agent, settings)  # refuse mistakes before the folder is made
+    with only_writer(Path(folder)):
+        trainer = Trainer(agent, data, env_id, Path(folder), settings, seed, weights)
+        trainer.run.command = command
+        trackers = open_trackers(track, trainer.folder, trainer.description)
+        try:
+            return trainer.train(report, trackers)
+        finally:
+            trainer.evaluator.close()
+            for tracker in trackers:
+                tracker.close()
 
 
 def make_settings(agent: str, given: TrainSettings | Mapping[str, Any] | None) -> Any:
@@ -90,7 +95,7 @@ class Trainer:
         self.evaluator = Evaluator(env_id, most)
         low, high = _matching_bounds(self.evaluator.envs[0], data, env_id)
         self.columns, self.frame, rows = make_columns(data, self.kind, self.settings, low, high)
-        self.probabilities = _probabilities(weights, len(data), rows)
+        self.probabilities = probabilities(weights, len(data), rows)
         self.agent = self.kind.make(self.settings, Shapes(data.observation_dim, data.action_dim))
         self.run = Run(
             agent, env_id, seed, self.kind.revision, flatten(self.settings), describe_data(data)
@@ -98,7 +103,7 @@ class Trainer:
         self.run.final_evaluations = self.settings.final_evaluations
         self.run.seconds = {"total": 0.0, "evaluation": 0.0}
         self.log: list[dict[str, Any]] = []
-        self.policy: Policy | None = None  # the last whose numbers are all finite
+        self.policy: Policy  # the last whose numbers are all finite
 
     @property
     def description(self) -> dict[str, Any]:
@@ -112,17 +117,7 @@ class Trainer:
 
     def train(self, report: Report, trackers: Sequence[Any]) -> Run:
         """Train from the last checkpoint to the end, one evaluation period after another."""
-        path, key = self.folder / "state.npz", identity(self.description)
-        state = self.agent.init(self.seed)
-        resumed = load_checkpoint(path, key, state)
-        if resumed is None:
-            state = self.agent.prepare(state, self.columns, self.seed)
-            self.policy = self._policy_of(state)
-        else:
-            state, record = resumed
-            self._restore(record)
-            self.policy = self._policy_of(state)
-        state = fitting.stack([state])
+        state = fitting.stack([self._start()])
         while not self._finished:
             started = time.monotonic()
             state = self._fit(state, report)
@@ -130,11 +125,42 @@ class Trainer:
             for tracker in trackers:
                 tracker.log(self.run.updates, _finite_numbers(self.log[-1]))
             self.run.seconds["total"] += time.monotonic() - started
-            # The checkpoint comes last: where it says that updates are done, their outputs are there.
-            self._write()
-            save_checkpoint(path, key, fitting.unstack(state, 0), self._record())
+            self._commit(fitting.unstack(state, 0))
             report(self.run.updates, self._news())
         return self.run
+
+    def _start(self) -> Any:
+        """A fresh state, or that of the checkpoint, whose outputs are then all in place."""
+        fresh, saved = self.agent.init(self.seed), checkpoint.load(self.folder)
+        if saved is None:
+            state = self.agent.prepare(fresh, self.columns, self.seed)
+            self.policy = self._policy_of(state)
+            return state
+        asked = Asked(self.kind, self.settings, self.agent.updates_per_step, self.description)
+        refuse_other_run(self.folder, saved, asked)
+        state = saved.state(fresh)
+        self._restore(saved.record)
+        self.policy = self._policy_of(state)
+        checkpoint.restore_outputs(self.folder, saved.outputs or self._outputs_of_before())
+        if self._finished:
+            self.run.read_provenance(json.loads((self.folder / outputs.RUN).read_text()))
+        return state
+
+    def _outputs_of_before(self) -> dict[str, bytes]:
+        """The outputs where version 0.1 kept no copy of them; none where the folder has them."""
+        saved = self.folder / POLICY
+        if self.run.diverged_at is None:
+            policy = self.policy.to_bytes()
+        elif saved.exists():
+            policy = saved.read_bytes()  # the state is not finite
+        else:
+            raise DatasetError(
+                f"{self.folder} holds a run that diverged and whose policy is lost",
+                remedy="delete the folder and train again",
+            )
+        if outputs.belong(self.folder, self.run, policy):
+            return {}
+        return outputs.render(policy, self.log, self.run)
 
     @property
     def _finished(self) -> bool:
@@ -174,56 +200,43 @@ class Trainer:
             self.run.diverged_at = updates
 
     def _evaluate(self) -> None:
-        assert self.policy is not None
         started = time.monotonic()
-        returns = self.evaluator(
-            self.policy, reset_seed(self.seed, self.run.updates), self._episodes_now()
-        )
+        updates = self.run.updates
+        episodes = episodes_at(self.settings, updates)
+        returns = self.evaluator(self.policy, reset_seed(self.seed, updates), episodes)
         self.run.seconds["evaluation"] += time.monotonic() - started
         evaluation = Evaluation(
-            self.run.updates, tuple(returns.values.tolist()), tuple(returns.lengths.tolist())
+            updates, tuple(returns.values.tolist()), tuple(returns.lengths.tolist())
         )
         self.run.evaluations.append(evaluation)
         self.log[-1] |= {"return": evaluation.mean, "score": self.run.normalised(evaluation.mean)}
-
-    def _episodes_now(self) -> int:
-        """How many episodes this evaluation has: those that make the run's score may have more."""
-        left = math.ceil((self.settings.updates - self.run.updates) / self.settings.eval_every)
-        final = left < self.settings.final_evaluations
-        return (final and self.settings.final_eval_episodes) or self.settings.eval_episodes
 
     def _policy_of(self, state: Any) -> Policy:
         metadata = {"agent": self.run.agent, "env_id": self.run.env_id, "seed": str(self.seed)}
         metadata["updates"] = str(self.run.updates)
         return self.frame.policy(self.agent.layers(state), metadata)
 
-    def _record(self) -> dict[str, Any]:
-        return {
+    def _commit(self, state: Any) -> None:
+        """The outputs, then the checkpoint: where it says that updates are done, their outputs are there."""
+        files = outputs.render(self.policy.to_bytes(), self.log, self.run)
+        record = {
             "updates": self.run.updates,
+            "planned": self.settings.updates,
             "curve": [[e.update, e.returns, e.lengths] for e in self.run.evaluations],
-            "log": [_finite_numbers(row) for row in self.log],
+            "log": [outputs.as_json(row) for row in self.log],
             "seconds": self.run.seconds,
             "diverged_at": self.run.diverged_at,
-            "policy_sha256": self.run.policy_sha256,
         }
+        checkpoint.commit(self.folder, checkpoint.identity(self.description), state, record, files)
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.run.updates, self.log = record["updates"], record["log"]
         self.run.seconds |= record["seconds"]
         self.run.diverged_at = record["diverged_at"]
-        self.run.policy_sha256 = record.get("policy_sha256")
         self.run.evaluations = [
             Evaluation(update, tuple(returns), tuple(lengths))
             for update, returns, lengths in record["curve"]
         ]
-
-    def _write(self) -> None:
-        assert self.policy is not None
-        saved = self.folder / "policy.safetensors"
-        self.policy.save(saved)
-        self.run.policy_sha256 = hashlib.sha256(saved.read_bytes()).hexdigest()
-        write_atomically(self.folder / "log.csv", _as_csv(self.log))
-        write_json(self.folder / "run.json", self.run.to_json())
 
     def _news(self) -> str:
         if not self.run.evaluations:
@@ -232,16 +245,6 @@ class Trainer:
         return f"return {self.run.last.mean:.0f}" + (
             "" if score is None else f", score {score:.1f}"
         )
-
-
-def describe_data(data: Dataset) -> dict[str, Any]:
-    """A dataset as it stands in results."""
-    return {
-        "source": data.origin.source,
-        "fingerprint": data.fingerprint,
-        "transitions": len(data),
-        "episodes": data.episode_count,
-    }
 
 
 def environment_of(data: Dataset, env_id: str | None) -> str:
@@ -268,58 +271,10 @@ def _matching_bounds(env: Any, data: Dataset, env_id: str) -> tuple[np.ndarray, 
     return env.action_space.low, env.action_space.high
 
 
-def read_weights(path: Path, data: Dataset) -> np.ndarray:
-    """The array `weights` of an .npz file, one entry a transition of `data`.
-
-    A file that names the fingerprint of its dataset (`rlassay curate` writes it) is refused for any other.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            weights = archive["weights"]
-            made_for = str(archive["fingerprint"]) if "fingerprint" in archive else None
-    except (OSError, KeyError, ValueError):
-        raise DatasetError(
-            f"{path} holds no sampling weights",
-            allowed="an .npz file with the array `weights`",
-            remedy="write it with `rlassay curate --weights`",
-        ) from None
-    if made_for not in (None, data.fingerprint):
-        raise DatasetError(
-            f"{path} was written for another dataset", allowed=data.fingerprint, got=made_for,
-            remedy="write the weights for this dataset with `rlassay curate --weights`",
-        )  # fmt: skip
-    return weights
-
-
-def _probabilities(weights: np.ndarray | None, count: int, rows: np.ndarray) -> np.ndarray | None:
-    if weights is None:
-        return None
-    weights = np.asarray(weights, np.float64)
-    if weights.shape != (count,):
-        raise DatasetError(
-            "weights do not fit the dataset", allowed=f"({count},)", got=str(weights.shape),
-            remedy="write them for this dataset with `rlassay curate --weights`",
-        )  # fmt: skip
-    if not np.isfinite(weights).all() or weights.min() < 0 or weights[rows].sum() <= 0:
-        raise DatasetError(
-            "weights are no probabilities", allowed="finite, not negative, not all zero"
-        )
-    return weights[rows] / weights[rows].sum()
-
-
 def _all_finite(state: Any) -> bool:
     return all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(state))
 
 
 def _finite_numbers(row: Mapping[str, Any]) -> dict[str, float]:
-    """The entries a log in JSON can hold."""
+    """The entries a tracker can hold."""
     return {name: value for name, value in row.items() if value is not None and np.isfinite(value)}
-
-
-def _as_csv(rows: list[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -6,13 +6,16 @@ import functools
 from dataclasses import dataclass
 from typing import Literal
 
-from rlassay.agents import losses
+import jax
+
+from rlassay.agents import implicit, losses
 from rlassay.agents.agent import Agent, AgentKind, Shapes
-from rlassay.agents.implicit import ImplicitSettings, make_implicit
+from rlassay.agents.columns import Batch
+from rlassay.kernel import nets
 
 
 @dataclass(frozen=True)
-class XQLSettings(ImplicitSettings):
+class XQLSettings(implicit.ImplicitSettings):
     """Settings of XQL."""
 
     reward_scaling: Literal["none", "return_range", "mean"] = "return_range"
@@ -22,19 +25,28 @@ class XQLSettings(ImplicitSettings):
     huber_delta: float = 20.0  # where the critic's loss becomes linear
 
 
+def value_loss(
+    value: nets.Params, batch: Batch, q: jax.Array, settings: XQLSettings
+) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Gumbel regression of Q over the data's actions."""
+    difference = q - nets.scalar(value, batch.observations)
+    temperature, clip = settings.gumbel_temperature, settings.gumbel_clip
+    loss, clipped = losses.gumbel_loss(difference, temperature, clip)
+    return loss, {"clipped": clipped}
+
+
+def critic_loss(
+    critic: nets.Params, batch: Batch, target: jax.Array, settings: XQLSettings
+) -> tuple[jax.Array, None]:
+    """Huber loss of both critics."""
+    values = nets.scalar(critic, batch.observations, batch.actions)
+    return losses.twin_huber(values, target, settings.huber_delta), None
+
+
 @functools.lru_cache
 def make(settings: XQLSettings, shapes: Shapes) -> Agent:
     """The agent for these settings."""
-
-    def value_loss(difference):
-        temperature, clip = settings.gumbel_temperature, settings.gumbel_clip
-        loss, clipped = losses.gumbel_loss(difference, temperature, clip)
-        return loss, {"clipped": clipped}
-
-    def critic_loss(values, target):
-        return losses.twin_huber(values, target, settings.huber_delta)
-
-    return make_implicit(settings, shapes, value_loss, critic_loss, value_layer_norm=True)
+    return implicit.make_implicit(settings, shapes, value_loss, critic_loss, value_layer_norm=True)
 
 
-KIND = AgentKind(make, XQLSettings, revision=1, rows="bootstrap")
+KIND = AgentKind(make, XQLSettings, revision=1, rows="bootstrap", schedule="the actor's rate")

@@ -9,12 +9,27 @@ import os
 import sys
 
 import typer
+from typer.core import TyperGroup
 
 from rlassay import __version__
 from rlassay.errors import RlassayError
 
+
+class _Commands(TyperGroup):
+    """Third parties' scores, costs and agents are known to every command that runs; help and version load nothing."""
+
+    def resolve_command(self, ctx, args):
+        name, command, rest = super().resolve_command(ctx, args)
+        if "--help" not in rest:
+            from rlassay.runtime import load_plugins
+
+            load_plugins()
+        return name, command, rest
+
+
 app = typer.Typer(
     name="rlassay",
+    cls=_Commands,
     help="How good is this offline-RL dataset, before anyone trains on it?",
     no_args_is_help=True,
     add_completion=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,9 @@ from rlassay.cli.scoring import (
     scoring_options,
     show_cards,
 )
+
+if TYPE_CHECKING:
+    from rlassay.results.card import Scorecard
 
 
 def register(app: typer.Typer) -> None:
@@ -53,10 +56,12 @@ def score_command(
     sources = paths or _samples()
     _refuse_one_table_of_many(episodes, sources)
     cards = []
+    options |= {"read": read.options, "show_progress": True}
     for source in sources:
-        cards.append(rlassay.score(source, read=read.options, show_progress=True, **options))
-        if episodes is not None:
-            _write_episodes(rlassay.load(source, **read.options), episodes, options)
+        if episodes is None:
+            cards.append(rlassay.score(source, **options))
+        else:
+            cards.append(_score_and_write(source, episodes, options))
     show_cards(cards, json, html)
 
 
@@ -79,10 +84,11 @@ def _refuse_one_table_of_many(episodes: Path | None, sources: list[str]) -> None
         )
 
 
-def _write_episodes(data, path: Path, options: dict[str, Any]) -> None:
-    import rlassay
-    from rlassay.curation.table import write_episode_table
+def _score_and_write(source: str, path: Path, options: dict[str, Any]) -> Scorecard:
+    from rlassay.results.episodes import write_episode_table
+    from rlassay.scoring import score_with_episodes
 
-    chosen = {name: options[name] for name in ("preset", "seed", "settings")}
-    write_episode_table(path, rlassay.episode_scores(data, **chosen))
+    card, table = score_with_episodes(source, **options)
+    write_episode_table(path, table)
     typer.echo(f"wrote {path}", err=True)
+    return card

@@ -31,12 +31,11 @@ HtmlOption = Annotated[
 
 
 def scoring_options(preset, seeds, seed, scores, reference, pairs) -> dict[str, Any]:
-    """Arguments that `score` and `compare` share; scores of third parties are made known first."""
-    from rlassay.runtime import compute_where_called, load_plugins
+    """Arguments that `score` and `compare` share."""
+    from rlassay.runtime import compute_where_called
     from rlassay.settings import parse_pairs
 
     compute_where_called()
-    load_plugins()
     return {
         "preset": preset,
         "seeds": seeds,

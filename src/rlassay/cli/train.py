@@ -45,7 +45,8 @@ def train_command(
     use_threads(threads)
     keep_compiled_programs()
     from rlassay.agents import train_agent
-    from rlassay.agents.training import make_settings, read_weights
+    from rlassay.agents.training import make_settings
+    from rlassay.agents.weights import read_weights
     from rlassay.formats import load
     from rlassay.progress import progress
     from rlassay.settings import parse_pairs

@@ -15,6 +15,7 @@ from rlassay.collect.replay import read_rows
 from rlassay.collect.sources import Actors, RunActors
 from rlassay.data.dataset import Dataset, Origin
 from rlassay.data.references import reference_for
+from rlassay.kernel import units
 from rlassay.policy import Policy
 from rlassay.rollout import Transitions, collect, make_env
 
@@ -57,7 +58,7 @@ def replay_dataset(actors: RunActors, recipe: Recipe, settings: RolloutSettings)
     env.close()
     piece = Transitions(
         rows["observation"],
-        (low + (high - low) * (rows["action"] + 1) / 2).astype(np.float32),
+        units.from_unit_from_low(rows["action"], low, high).astype(np.float32),
         rows["reward"],
         rows["following"],
         rows["terminal"],

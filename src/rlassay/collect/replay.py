@@ -30,7 +30,7 @@ def read_rows(path: Path, observation_dim: int, action_dim: int, count: int) -> 
 
 
 def _read(path: Path, dtype: np.dtype, count: int) -> np.ndarray:
-    stored = np.fromfile(path, dtype=dtype, count=count)
+    stored = np.fromfile(path, dtype=dtype, count=count) if path.exists() else np.zeros(0, dtype)
     if len(stored) < count:
         raise DatasetError(
             f"{path} holds {len(stored):,} of {count:,} rows",
@@ -68,12 +68,18 @@ class Replay:
 
     def flush(self) -> None:
         """Write the rows added since the last flush, and wait until the disk has them."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
-            file.seek(self.flushed * self.rows.itemsize)
-            file.write(self.rows[self.flushed : self.count].tobytes())
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+                file.seek(self.flushed * self.rows.itemsize)
+                file.write(self.rows[self.flushed : self.count].tobytes())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise DatasetError(
+                f"cannot write {self.path} ({error.strerror or error})",
+                remedy="free some space and run the same command again: it continues where it stopped",
+            ) from None
         self.flushed = self.count
 
     def restore(self, count: int) -> None:

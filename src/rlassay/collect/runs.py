@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rlassay.collect.sources import RunActors, read_curve
+from rlassay.collect.sources import CURVE, RunActors, read_curve
 from rlassay.data.references import reference_for
 from rlassay.errors import SolverError
 from rlassay.progress import progress
@@ -32,13 +32,13 @@ def run_folder(env_id: str, seed: int, settings: Any) -> Path:
 
 def train_run(env_id: str, seed: int, settings: Any) -> dict[str, Any]:
     """Train one seed to its end, or continue it; returns where it is and how it ended."""
-    from rlassay.collect.checkpoint import saved_step
+    from rlassay.collect.progress import settled_step
     from rlassay.collect.td3 import Trainer
     from rlassay.runtime import keep_compiled_programs
 
     keep_compiled_programs()
     folder = run_folder(env_id, seed, settings)
-    if saved_step(folder) < settings.steps:
+    if settled_step(folder) < settings.steps:
         trainer = Trainer(env_id, seed, folder, settings)
         reference = reference_for(env_id)
         with progress(f"TD3 on {env_id}, seed {seed}", settings.steps) as advance:
@@ -110,7 +110,7 @@ def _watch(description: str, folders: list[Path], steps: int) -> Iterator[None]:
 
 def _last_evaluation(folder: Path) -> tuple[int, float]:
     try:
-        return read_curve(folder / "curve.csv")[-1]
+        return read_curve(folder / CURVE)[-1]
     except (OSError, IndexError):
         return 0, 0.0
 

@@ -7,6 +7,7 @@ curve went.
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 
 MANIFEST = "manifest.json"
+CURVE = "curve.csv"  # of a TD3 run
 ZOO_REMEDY = "run from a checkout of the project, or name its zoo with --zoo DIR"
 
 
@@ -56,7 +58,7 @@ class RunActors:
         return sorted(int(name.stem.removeprefix("step")) for name in names)
 
     def curve(self, seed: int) -> list[tuple[int, float]]:
-        return read_curve(self.folders[seed] / "curve.csv")
+        return read_curve(self.folders[seed] / CURVE)
 
     def replay(self, seed: int) -> Path:
         return self.folders[seed] / "replay.bin"
@@ -74,14 +76,7 @@ class ZooActors:
     @classmethod
     def open(cls, folder: Path, env_id: str) -> ZooActors:
         """Read the manifest; an environment the zoo lacks is refused with those it has."""
-        try:
-            manifest = json.loads((folder / MANIFEST).read_text())
-        except (OSError, ValueError):
-            raise DatasetError(
-                f"{folder} holds no zoo",
-                allowed=f"a folder with {MANIFEST}",
-                remedy=ZOO_REMEDY,
-            ) from None
+        manifest = load_manifest(folder)
         if env_id not in manifest["environments"]:
             raise SettingsError(
                 f"the zoo has no actors of {env_id}",
@@ -98,13 +93,49 @@ class ZooActors:
         return sorted(int(seed) for seed, run in self.runs.items() if not run.get("replaced_by"))
 
     def actor(self, seed: int, step: int) -> Policy:
-        return Policy.load(self.folder / self.env_id / f"seed{seed}-step{step}.safetensors")
+        """One actor, once its file is the one the manifest describes (a manifest of version 0.1 has no hashes)."""
+        path = actor_path(self.folder, self.env_id, seed, step)
+        policy = Policy.load(path)
+        wanted = self.runs[str(seed)]["actors"].get(str(step), {}).get("sha256")
+        if wanted is not None and file_hash(path) != wanted:
+            raise DatasetError(
+                f"{path} is not the actor that {MANIFEST} describes",
+                remedy="take both from one checkout of the project",
+            )
+        return policy
 
     def steps(self, seed: int) -> list[int]:
         return sorted(int(step) for step in self.runs[str(seed)]["actors"])
 
     def curve(self, seed: int) -> list[tuple[int, float]]:
         return [(int(step), float(value)) for step, value in self.runs[str(seed)]["curve"]]
+
+
+def actor_path(zoo: Path, env_id: str, seed: int | str, step: int | str) -> Path:
+    """Where a zoo keeps an actor."""
+    return zoo / env_id / f"seed{seed}-step{step}.safetensors"
+
+
+def file_hash(path: Path) -> str:
+    """The sha256 of a file, as manifests name it."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def load_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a zoo; a file without environments, runs, actors and curves is none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        runs = [run for each in manifest["environments"].values() for run in each["runs"].items()]
+        whole = all(int(seed) >= 0 and run["actors"].keys() and run["curve"] for seed, run in runs)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        whole, manifest = False, {}
+    if not whole:
+        raise DatasetError(
+            f"{folder} holds no zoo",
+            allowed=f"a folder whose {MANIFEST} describes actors and their curves",
+            remedy=ZOO_REMEDY,
+        )
+    return manifest
 
 
 def read_curve(path: Path) -> list[tuple[int, float]]:

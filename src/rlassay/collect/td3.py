@@ -18,9 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from rlassay.agents.td3bc import critic_loss, first_value, target_value
 from rlassay.collect.replay import Replay
 from rlassay.collect.settings import TD3Settings
-from rlassay.kernel import fitting, nets
+from rlassay.engine.lock import only_writer
+from rlassay.kernel import fitting, nets, units
 from rlassay.policy import Policy
 from rlassay.rollout import Evaluator, make_env, reset_seed
 
@@ -41,7 +43,7 @@ class TD3State(NamedTuple):
     updates: jax.Array
 
 
-class Batches(NamedTuple):
+class Burst(NamedTuple):
     """Inputs of one burst of updates: (burst, batch, ...)."""
 
     observations: jax.Array
@@ -70,56 +72,47 @@ def init_state(settings: TD3Settings, observation_dim: int, action_dim: int, see
     )
 
 
+def actor_loss(actor: nets.Params, critic: nets.Params, batch: Burst) -> jax.Array:
+    """Minus the first critic's Q of the actor's action."""
+    action = jnp.tanh(nets.mlp(actor, batch.observations))
+    return -first_value(critic, batch.observations, action).mean()
+
+
+def update_actor(settings: TD3Settings, state: TD3State, batch: Burst) -> TD3State:
+    """One step of the actor, and of both targets."""
+    gradient = jax.grad(actor_loss)(state.actor, state.critic, batch)
+    change, actor_opt = optax.adam(settings.learning_rate).update(gradient, state.actor_opt)
+    actor: Any = optax.apply_updates(state.actor, change)
+    return state._replace(
+        actor=actor,
+        actor_opt=actor_opt,
+        actor_target=nets.polyak(state.actor_target, actor, settings.target_rate),
+        critic_target=nets.polyak(state.critic_target, state.critic, settings.target_rate),
+    )
+
+
+def update(settings: TD3Settings, state: TD3State, data: None, batch: Burst):
+    """One update of the critics, and of the actor when it is due."""
+    adam = optax.adam(settings.learning_rate)
+    target = target_value(state.actor_target, state.critic_target, batch, batch.noise, settings)
+    descent = jax.value_and_grad(critic_loss, has_aux=True)
+    (loss, _), gradient = descent(state.critic, batch, target)
+    change, critic_opt = adam.update(gradient, state.critic_opt)
+    state = state._replace(
+        critic=optax.apply_updates(state.critic, change),
+        critic_opt=critic_opt,
+        updates=state.updates + 1,
+    )
+    delayed = state.updates % settings.policy_delay == 0
+    due = functools.partial(update_actor, settings, batch=batch)
+    state = jax.lax.cond(delayed, due, lambda s: s, state)
+    return state, {"critic_loss": loss, "target": target.mean()}
+
+
 @functools.lru_cache
 def make_step(settings: TD3Settings):
     """The update on one batch, in actions scaled to [-1, 1]; cached so that equal settings compile once."""
-    adam = optax.adam(settings.learning_rate)
-
-    def target_value(state: TD3State, batch: Batches) -> jax.Array:
-        smoothing = jnp.clip(
-            settings.target_noise * batch.noise,
-            -settings.target_noise_clip,
-            settings.target_noise_clip,
-        )
-        following = jnp.tanh(nets.mlp(state.actor_target, batch.next_observations))
-        following = jnp.clip(following + smoothing, -1, 1)
-        values = nets.scalar(state.critic_target, batch.next_observations, following)
-        return batch.rewards + settings.discount * batch.not_terminal * values.min(axis=0)
-
-    def critic_loss(critic, batch: Batches, target: jax.Array) -> jax.Array:
-        values = nets.scalar(critic, batch.observations, batch.actions)
-        return ((values - target) ** 2).mean(axis=1).sum()
-
-    def actor_loss(actor, critic, batch: Batches) -> jax.Array:
-        first = jax.tree.map(lambda leaf: leaf[0], critic)
-        action = jnp.tanh(nets.mlp(actor, batch.observations))
-        return -nets.scalar(first, batch.observations, action).mean()
-
-    def update_actor(state: TD3State, batch: Batches) -> TD3State:
-        gradient = jax.grad(actor_loss)(state.actor, state.critic, batch)
-        change, actor_opt = adam.update(gradient, state.actor_opt)
-        actor: Any = optax.apply_updates(state.actor, change)
-        return state._replace(
-            actor=actor,
-            actor_opt=actor_opt,
-            actor_target=nets.polyak(state.actor_target, actor, settings.target_rate),
-            critic_target=nets.polyak(state.critic_target, state.critic, settings.target_rate),
-        )
-
-    def step(state: TD3State, data: None, batch: Batches):
-        target = target_value(state, batch)
-        loss, gradient = jax.value_and_grad(critic_loss)(state.critic, batch, target)
-        change, critic_opt = adam.update(gradient, state.critic_opt)
-        state = state._replace(
-            critic=optax.apply_updates(state.critic, change),
-            critic_opt=critic_opt,
-            updates=state.updates + 1,
-        )
-        delayed = state.updates % settings.policy_delay == 0
-        state = jax.lax.cond(delayed, lambda s: update_actor(s, batch), lambda s: s, state)
-        return state, {"critic_loss": loss, "target": target.mean()}
-
-    return step
+    return functools.partial(update, settings)
 
 
 class Progress(NamedTuple):
@@ -151,15 +144,16 @@ class Trainer:
 
     def run(self, report: Callable[[Progress], None] = lambda point: None) -> None:
         """Train to the end, from the last checkpoint if there is one."""
-        from rlassay.collect.checkpoint import load_checkpoint, save_checkpoint
+        from rlassay.collect.progress import resume, save
 
-        load_checkpoint(self)
-        saved = self.step_count
-        while self.step_count < self.settings.steps:
-            self._run_episode(report)
-            if self.step_count - saved >= self.settings.checkpoint_every or self.finished:
-                save_checkpoint(self)
-                saved = self.step_count
+        with only_writer(self.folder):
+            resume(self)
+            saved = self.step_count
+            while self.step_count < self.settings.steps:
+                self._run_episode(report)
+                if self.step_count - saved >= self.settings.checkpoint_every or self.finished:
+                    save(self)
+                    saved = self.step_count
         self.env.close()
         self.evaluator.close()
 
@@ -188,7 +182,7 @@ class Trainer:
         policy, done = self.policy(), False
         while not done and not self.finished:
             unit = self._explore(policy, observation, rng)
-            action = self.low + (self.high - self.low) * (unit + 1) / 2
+            action = units.from_unit_from_low(unit, self.low, self.high)
             following, reward, terminated, truncated, _ = self.env.step(action)
             self.step_count += 1
             done = terminated or truncated
@@ -209,7 +203,7 @@ class Trainer:
         if self.step_count < self.settings.random_steps:
             return rng.uniform(-1, 1, len(self.low)).astype(np.float32)
         action = policy(observation)
-        unit = 2 * (action - self.low) / (self.high - self.low) - 1
+        unit = units.to_unit_from_low(action, self.low, self.high)
         noise = self.settings.exploration_noise * rng.standard_normal(len(self.low))
         return np.clip(unit + noise, -1, 1).astype(np.float32)
 
@@ -219,7 +213,7 @@ class Trainer:
         columns: Any = self.replay.sample(rng.integers(0, self.replay.count, shape))
         noise = rng.standard_normal((*shape, len(self.low)), dtype=np.float32)
         self.state, info = fitting.run_steps(
-            make_step(self.settings), self.state, None, Batches._make((*columns, noise))
+            make_step(self.settings), self.state, None, Burst._make((*columns, noise))
         )
         self.info = {name: float(np.mean(value)) for name, value in info.items()}
         self.pending = 0

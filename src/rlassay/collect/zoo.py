@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from rlassay.collect.graded import software_versions
 from rlassay.collect.recipes import medium_step
-from rlassay.collect.sources import MANIFEST, RunActors
+from rlassay.collect.sources import MANIFEST, RunActors, actor_path, file_hash, load_manifest
 from rlassay.data.references import reference_for
 from rlassay.engine.files import write_json
 from rlassay.policy import Policy
@@ -53,19 +52,33 @@ def add_to_zoo(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    path = folder / MANIFEST
-    if path.exists():
-        return json.loads(path.read_text())
+    """The manifest of a zoo, or that of one which is still empty."""
+    if (folder / MANIFEST).exists():
+        return load_manifest(folder)
     return {"schema": "rlassay.zoo/1", "environments": {}}
 
 
+def add_hashes(folder: Path) -> None:
+    """Name the hash of every actor's file in the manifest, where a zoo older than hashes has none."""
+    manifest = load_manifest(folder)
+    for env_id, environment in manifest["environments"].items():
+        for seed, run in environment["runs"].items():
+            for step, actor in run["actors"].items():
+                actor.setdefault("sha256", file_hash(actor_path(folder, env_id, seed, step)))
+    write_json(folder / MANIFEST, manifest)
+
+
 def _store_actor(folder: Path, actors: RunActors, seed: int, step: int) -> dict[str, Any]:
-    path = folder / actors.env_id / f"seed{seed}-step{step}.safetensors"
+    path = actor_path(folder, actors.env_id, seed, step)
     full = actors.actor(seed, step)
     full.save(path, half=True)
     stored = _evaluation(Policy.load(path), actors.env_id)
     before = _evaluation(full, actors.env_id)
-    return {**stored, "mean_return_full_precision": before["mean_return"]}
+    return {
+        **stored,
+        "mean_return_full_precision": before["mean_return"],
+        "sha256": file_hash(path),
+    }
 
 
 def _evaluation(policy: Policy, env_id: str) -> dict[str, Any]:

@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.critic.fit import Columns, end_values
 from rlassay.critic.model import Critic
-from rlassay.critic.returns import lambda_returns, rows_left, sums_along
-from rlassay.critic.sample import FEWEST_HELD_OUT
-from rlassay.results.card import Warning
+from rlassay.critic.targets import (
+    FEWEST_HELD_OUT,
+    Columns,
+    end_values,
+    lambda_returns,
+    rows_left,
+    sums_along,
+)
+from rlassay.results.card import Caution
 
 NEARLY_COMPLETE = 0.01  # weight of what lies behind an episode's cut
 SHARE_OF_DEVIATION = 0.05  # tolerated bias, as a share of the returns' standard deviation
@@ -30,18 +35,18 @@ class Calibration:
     episode: np.ndarray
 
 
-def calibrate(critic: Critic, seed: int, held: Columns) -> Calibration:
+def calibrate(critic: Critic, member: int, held: Columns) -> Calibration:
     """Held-out rows whose return is nearly complete: terminal end, or discount^remaining <= .01.
 
     The missing hundredth behind a cut is filled with V there, so that cutting is not mistaken for bias.
     """
     discount, rows = critic.settings.discount, len(held.inputs)
-    predicted = critic.q_at(seed, held.inputs)
+    predicted = critic.q_at(member, held.inputs)
     lengths = np.diff(np.append(held.starts, rows))
     ended = np.repeat(held.terminal[held.last], lengths)
     counted = ended | (discount ** (rows_left(held.starts, rows) - 1) <= NEARLY_COMPLETE)
     rewards = held.rewards.copy()
-    rewards[held.last] = end_values(critic, seed, held, predicted)
+    rewards[held.last] = end_values(critic, member, held, predicted)
     returns = sums_along(rewards, held.starts, discount)
     episode = np.repeat(np.arange(len(lengths)), lengths)
     return Calibration(predicted[counted], returns[counted], episode[counted])
@@ -84,9 +89,9 @@ def diagnose(
     return report, calibration
 
 
-def _held_out(critic: Critic, seed: int, held: Columns) -> dict[str, Any]:
-    calibration = calibrate(critic, seed, held)
-    residual = bellman_residual(critic, seed, held)
+def _held_out(critic: Critic, member: int, held: Columns) -> dict[str, Any]:
+    calibration = calibrate(critic, member, held)
+    residual = bellman_residual(critic, member, held)
     found: dict[str, Any] = {"held_out_episodes": 0, "held_out_rows": len(calibration.predicted)}
     if len(residual):
         found["bellman_residual"] = float(residual.mean())
@@ -111,9 +116,9 @@ def _held_out(critic: Critic, seed: int, held: Columns) -> dict[str, Any]:
     return found
 
 
-def bellman_residual(critic: Critic, seed: int, columns: Columns) -> np.ndarray:
+def bellman_residual(critic: Critic, member: int, columns: Columns) -> np.ndarray:
     """r + discount * Q(s', a') - Q(s, a) on the rows whose next action is known, or that end by a terminal."""
-    values = critic.q_at(seed, columns.inputs)
+    values = critic.q_at(member, columns.inputs)
     following = np.append(values[1:], 0.0)
     following[columns.last] = 0.0
     usable = np.ones(len(values), bool)
@@ -128,7 +133,7 @@ def change_of_last_tenth(curve: Mapping[str, list]) -> float:
     return float(values[-1] - values[max(before, 0)])
 
 
-def mixture_gap(critic: Critic, seed: int, columns: Columns) -> dict[str, float]:
+def mixture_gap(critic: Critic, member: int, columns: Columns) -> dict[str, float]:
     """Value of the mixture of episodes minus that of the Markov mixture, both linear in the critic's last layer.
 
     On data of several policies the two differ: returns along episodes remember which policy acts, one-step targets
@@ -136,17 +141,15 @@ def mixture_gap(critic: Critic, seed: int, columns: Columns) -> dict[str, float]
     """
     rows = np.ones(len(columns.inputs), bool)
     rows[columns.last] = columns.terminal[columns.last]
-    chosen = np.flatnonzero(rows)[
-        :SOLVER_ROWS
-    ]  # whole episodes: their noise cancels in the difference
+    chosen = np.flatnonzero(rows)[:SOLVER_ROWS]  # whole episodes: their noise cancels
     if len(chosen) < 2:
         return {}
     spread = critic.spread or 1.0
-    now = _with_one(critic.features(seed, columns.inputs[chosen]))
-    after = _with_one(critic.features(seed, columns.following[chosen]))
+    now = _with_one(critic.features(member, columns.inputs[chosen]))
+    after = _with_one(critic.features(member, columns.following[chosen]))
     after[columns.terminal[chosen]] = 0.0
-    values = critic.q_at(seed, columns.inputs)
-    ends = end_values(critic, seed, columns, values)
+    values = critic.q_at(member, columns.inputs)
+    ends = end_values(critic, member, columns, values)
     discount = critic.settings.discount
     returns = lambda_returns(columns.rewards, values, columns.starts, ends, discount, 1.0)[chosen]
     ridge = RIDGE * (now**2).mean() * np.eye(now.shape[1])
@@ -183,12 +186,12 @@ def _verdict(report: dict[str, Any], per_seed: list[dict[str, Any]]) -> dict[str
     return {"converged": True, "reason": "bias and change of the mean lie within the tolerance"}
 
 
-def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> list[Warning]:
+def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> list[Caution]:
     """What the diagnosis asks the reader to know."""
     found = []
     if report["converged"] is False:
         found.append(
-            Warning(
+            Caution(
                 "critic_not_converged",
                 f"the critic is off by {report['bias']:.4g} on held-out episodes (tolerance {report['tolerance']:.4g}): {report['reason']}",
                 "use --preset default, or more steps with --set critic.steps=50000",
@@ -196,7 +199,7 @@ def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> lis
         )
     if report["converged"] is None:
         found.append(
-            Warning(
+            Caution(
                 "critic_not_checked",
                 f"the critic could not be checked: {report['reason']}, 20 are needed",
                 "score more episodes, or lower critic.discount if episodes are cut early",
@@ -204,7 +207,7 @@ def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> lis
         )
     if longest > 5 / (1 - discount):
         found.append(
-            Warning(
+            Caution(
                 "horizon_beyond_discount",
                 f"episodes last up to {longest:,} steps, far beyond the horizon {1 / (1 - discount):,.0f} of discount {discount}; values can order data differently than returns do",
                 "look at `return` beside the value scores, or raise critic.discount",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -12,52 +12,24 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from rlassay.critic.diagnosis import Calibration, diagnose
 from rlassay.critic.model import Critic, Scaling, forward
-from rlassay.critic.returns import constant_bootstrap, lambda_returns
-from rlassay.critic.sample import Trajectories
 from rlassay.critic.settings import CriticSettings
+from rlassay.critic.targets import (
+    Columns,
+    bootstrapped_returns,
+    constant_bootstrap,
+    split_episodes,
+    training_columns,
+)
 from rlassay.data.dataset import Dataset
+from rlassay.errors import DatasetError
 from rlassay.kernel import fitting, nets
 
 CHUNK = 500  # gradient steps between two points of the training curve
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
 OnProgress = Callable[[int, str], None]
-Batch = dict[str, jax.Array]
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Scaled training rows in the order of their episodes; NumPy, float32 inputs and float64 rewards."""
-
-    inputs: np.ndarray
-    following: np.ndarray  # scaled next observation, then the next action where it is known
-    rewards: np.ndarray
-    starts: np.ndarray
-    last: np.ndarray  # the last row of each episode or part of one
-    terminal: np.ndarray  # of every row
-    known: np.ndarray  # the next observation is known
-    observation_dim: int
-
-
-def training_columns(data: Dataset, chosen: Trajectories, scaling: Scaling) -> Columns:
-    """Gather and scale the chosen rows."""
-    rows = chosen.rows
-    assert data.rewards is not None
-    inputs = scaling.inputs(data.observations[rows], data.actions[rows])
-    following = np.concatenate([inputs[1:], inputs[-1:]])
-    last = chosen.last
-    after = scaling.observations(data.next_observations[rows[last]])
-    following[last] = np.concatenate([after, inputs[last, data.observation_dim :]], axis=1)
-    return Columns(
-        inputs,
-        following,
-        data.rewards[rows].astype(np.float64),
-        chosen.starts,
-        last,
-        data.terminals[rows],
-        data.next_valid[rows],
-        data.observation_dim,
-    )
+Rows = dict[str, jax.Array]  # the columns of one batch
 
 
 # -- one gradient step ------------------------------------------------------------------------------------------------
@@ -73,7 +45,7 @@ def _optimiser(learning_rate: float, steps: int | None) -> optax.GradientTransfo
 def _make_step(settings: CriticSettings, observation_dim: int) -> fitting.Step:
     optimiser = _optimiser(settings.learning_rate, settings.steps if settings.decay else None)
 
-    def target(state: Any, batch: Batch) -> jax.Array:
+    def target(state: Any, batch: Rows) -> jax.Array:
         if settings.method == "lambda":
             return batch["returns"]
         following = nets.mlp(state.get("target", state["online"]["q"]), batch["following"])
@@ -85,7 +57,7 @@ def _make_step(settings: CriticSettings, observation_dim: int) -> fitting.Step:
         q_loss = jnp.mean((q - wanted) ** 2)
         return q_loss + jnp.mean((v - jax.lax.stop_gradient(q)) ** 2), q_loss
 
-    def step(state: Any, data: None, batch: Batch):
+    def step(state: Any, data: None, batch: Rows):
         wanted = jax.lax.stop_gradient(target(state, batch))
         gradient, q_loss = jax.grad(loss, has_aux=True)(state["online"], batch["inputs"], wanted)
         updates, optimiser_state = optimiser.update(gradient, state["optimiser"])
@@ -118,15 +90,58 @@ def _initial_state(settings: CriticSettings, seed: int, dims: tuple[int, int]) -
 # -- the whole fit ----------------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class FittedCritic:
+    """A critic with its diagnosis and the points of its calibration plot."""
+
+    critic: Critic
+    calibration: Calibration
+
+
+def fit_critic(
+    data: Dataset,
+    settings: CriticSettings,
+    seeds: Sequence[int] = (0,),
+    *,
+    scaling: Scaling | None = None,
+    on_progress: OnProgress = lambda done, news: None,
+) -> FittedCritic:
+    """Fit Q and V to the behaviour in `data` and diagnose them on held-out episodes."""
+    if data.rewards is None:
+        raise DatasetError("a critic needs rewards", remedy="use the scores that need no reward")
+    scaling = scaling or Scaling.of(data)
+    training, held = split_episodes(data, settings.rows, settings.holdout, seeds[0])
+    columns = training_columns(data, training, scaling)
+    _require_targets(columns, settings)
+    critic = fit_networks(columns, scaling, settings, seeds, on_progress)
+    report, calibration = diagnose(critic, columns, training_columns(data, held, scaling))
+    return FittedCritic(replace(critic, diagnosis=report), calibration)
+
+
+def _require_targets(columns: Columns, settings: CriticSettings) -> None:
+    last = columns.last
+    one_step = len(last) == len(columns.inputs)
+    known = columns.terminal[last] | (columns.known[last] & (settings.method == "lambda"))
+    if one_step and not known.any():
+        raise DatasetError(
+            "no transition has a successor or a terminal, so values cannot be learned",
+            remedy="store episodes of several steps, next observations, or terminal flags",
+        )
+
+
 def fit_networks(
-    columns: Columns, scaling: Scaling, settings: CriticSettings, seeds: Sequence[int], on_progress: OnProgress
-) -> Critic:  # fmt: skip
+    columns: Columns,
+    scaling: Scaling,
+    settings: CriticSettings,
+    seeds: Sequence[int],
+    on_progress: OnProgress,
+) -> Critic:
     """Train Q and V for every seed."""
-    fitting = _Fitting(columns, scaling, settings, tuple(seeds), on_progress)
-    return fitting.with_returns() if settings.method == "lambda" else fitting.with_steps()
+    training = _Training(columns, scaling, settings, tuple(seeds), on_progress)
+    return training.with_returns() if settings.method == "lambda" else training.with_steps()
 
 
-class _Fitting:
+class _Training:
     """The state of one fit: networks, training curve and the scale of the targets."""
 
     def __init__(self, columns, scaling, settings, seeds, on_progress):
@@ -171,7 +186,7 @@ class _Fitting:
         for first in range(0, settings.steps, settings.refresh):
             if first:
                 critic = self._critic()
-                returns = [_returns(critic, k, columns) for k in range(len(self.seeds))]
+                returns = [bootstrapped_returns(critic, k, columns) for k in range(len(self.seeds))]
             rows = [
                 {"inputs": inputs, "returns": self._standardised(each[kept])} for each in returns
             ]
@@ -209,9 +224,8 @@ class _Fitting:
 
     def _critic(self) -> Critic:
         parameters = tuple(_layers(self.state, len(self.seeds)))
-        return Critic(
-            self.settings, self.seeds, self.scaling, parameters, self.centre, self.spread, self.curve
-        )  # fmt: skip
+        scale = (self.centre, self.spread)
+        return Critic(self.settings, self.seeds, self.scaling, parameters, *scale, self.curve)
 
 
 def q_parameters(critic: Critic) -> dict[str, Any]:
@@ -236,29 +250,6 @@ def q_apply(params: Any, states: jax.Array, actions: jax.Array) -> jax.Array:
     return params["centre"] + params["spread"] * nets.scalar(params["layers"], states, scaled)
 
 
-def _returns(critic: Critic, seed: int, columns: Columns) -> np.ndarray:
-    """Lambda-returns with the critic's values: bootstrapped behind a cut, ended by a terminal."""
-    values = critic.q_at(seed, columns.inputs)
-    following = np.append(values[1:], 0.0)
-    return lambda_returns(
-        columns.rewards,
-        following,
-        columns.starts,
-        end_values(critic, seed, columns, values),
-        critic.settings.discount,
-        critic.settings.trace_decay,
-    )
-
-
-def end_values(critic: Critic, seed: int, columns: Columns, values: np.ndarray) -> np.ndarray:
-    """What the last row of each episode is worth: its reward, the reward and V behind it, or its own Q."""
-    last = columns.last
-    after = critic.v_at(seed, columns.following[last, : columns.observation_dim])
-    continues = np.where(columns.terminal[last], 0.0, critic.settings.discount)
-    ends = columns.rewards[last] + continues * after
-    return np.where(columns.terminal[last] | columns.known[last], ends, values[last])
-
-
 def _layers(state: Any, seeds: int) -> list[dict[str, Any]]:
     online = jax.tree.map(np.asarray, state["online"])
     return [fitting.unstack(online, k) for k in range(seeds)]
@@ -271,7 +262,7 @@ def _gather(
     seed: int,
     first: int,
     count: int,
-) -> Batch:
+) -> Rows:
     """The batches of a chunk, gathered beside the running one: a gather inside the loop is slow on CPU, and the
     compiled program would depend on the number of rows."""
     columns = rows[member]

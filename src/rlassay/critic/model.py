@@ -68,28 +68,28 @@ class Critic:
     curve: Mapping[str, list]  # step, loss and mean value at each
     diagnosis: Mapping[str, Any] = field(default_factory=dict)
 
-    def q(self, seed: int, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Q(s, a) of the seed at position `seed`, one value a row."""
-        return self._value(seed, "q", self.scaling.inputs(observations, actions))
+    def q(self, member: int, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Q(s, a) of the seed at position `member`, one value a row."""
+        return self._value(member, "q", self.scaling.inputs(observations, actions))
 
-    def v(self, seed: int, observations: np.ndarray) -> np.ndarray:
+    def v(self, member: int, observations: np.ndarray) -> np.ndarray:
         """V(s), one value a row."""
-        return self._value(seed, "v", self.scaling.observations(observations))
+        return self._value(member, "v", self.scaling.observations(observations))
 
-    def q_at(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+    def q_at(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """Q at inputs that are scaled already."""
-        return self._value(seed, "q", inputs)
+        return self._value(member, "q", inputs)
 
-    def v_at(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+    def v_at(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """V at observations that are scaled already."""
-        return self._value(seed, "v", inputs)
+        return self._value(member, "v", inputs)
 
-    def features(self, seed: int, inputs: np.ndarray) -> np.ndarray:
+    def features(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """The last hidden layer of Q, float64."""
-        return hidden(self.parameters[seed]["q"], inputs).astype(np.float64)
+        return hidden(self.parameters[member]["q"], inputs).astype(np.float64)
 
-    def _value(self, seed: int, name: str, inputs: np.ndarray) -> np.ndarray:
-        return self.centre + self.spread * forward(self.parameters[seed][name], inputs)
+    def _value(self, member: int, name: str, inputs: np.ndarray) -> np.ndarray:
+        return self.centre + self.spread * forward(self.parameters[member][name], inputs)
 
 
 def forward(layers, inputs: np.ndarray) -> np.ndarray:

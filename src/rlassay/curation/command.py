@@ -112,7 +112,7 @@ def _weights(request: Request, data: Dataset) -> Weights | None:
         return None
     worth = None
     if request.weight_by in WORTH:
-        from rlassay.episodes import transition_scores
+        from rlassay.scoring import transition_scores
 
         name = WORTH[request.weight_by]
         worth = transition_scores(data, scores=[name], seed=request.seed, **request.scoring)[name]

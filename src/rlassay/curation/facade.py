@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from rlassay.curation.cleaning import Cleaned, clean, rows_of
-from rlassay.curation.diversity import visited_cells
 from rlassay.curation.ranking import parse_terms
 from rlassay.curation.result import Curation, with_provenance
 from rlassay.curation.rule import Choice, Rule, choose
-from rlassay.curation.table import EpisodeTable
 from rlassay.data.dataset import Dataset
 from rlassay.errors import SettingsError
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.coverage import visited_cells
 
 
 def curate(
@@ -94,7 +94,7 @@ def _choose(
         cleaned.data.episode_lengths
     )  # refuses an impossible number before anything is scored
     if table is None:
-        from rlassay.episodes import episode_scores
+        from rlassay.scoring import episode_scores
 
         names = [name for _, name in parse_terms(rule.by)]
         scored = episode_scores(cleaned.data, scores=names, seed=seed, **scoring)

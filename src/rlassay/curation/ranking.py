@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.curation.table import EpisodeTable
 from rlassay.errors import SettingsError
+from rlassay.results.episodes import EpisodeTable
 
 _NUMBER = r"\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
 _NAME = r"[A-Za-z_][A-Za-z0-9_.]*"

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.curation.diversity import Cells, greedy_choice
+from rlassay.curation.diversity import greedy_choice
 from rlassay.curation.ranking import Ranking, parse_terms, rank, unit_ranks
-from rlassay.curation.table import EpisodeTable
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.coverage import Cells
 from rlassay.settings import require
 
 

@@ -25,7 +25,12 @@ def write_atomically(path: Path, content: bytes | str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """JSON with sorted keys and a final newline; NaN and infinity are refused."""
-    write_atomically(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    write_atomically(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """What `write_json` writes."""
+    return json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 @contextmanager

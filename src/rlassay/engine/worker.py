@@ -16,7 +16,7 @@ from typing import Any
 
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import RlassayError
-from rlassay.runtime import keep_compiled_programs, use_threads
+from rlassay.runtime import keep_compiled_programs, load_plugins, use_threads
 
 FAILED = 1
 
@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
     try:
         with store.claim(task):
             if store.result(task) is None:
+                load_plugins()  # the task may name a third party's score, cost or agent
                 keep_compiled_programs()
                 store.finish(task, resolve(task.function)(task.settings, task.data, folder))
     except Exception as error:

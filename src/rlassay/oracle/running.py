@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.agents.registry import AGENTS, SEVEN, agent_kind
-from rlassay.agents.training import describe_data, environment_of, train_agent
+from rlassay.agents.training import environment_of, train_agent
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
 from rlassay.engine.local import Engine, LocalEngine, Outcome
@@ -22,6 +22,7 @@ from rlassay.errors import SettingsError, SolverError
 from rlassay.oracle.profiles import agents_of, settings_of
 from rlassay.oracle.statistics import mean_of_means, summarise, table_row
 from rlassay.results.oracle import Oracle
+from rlassay.results.provenance import describe_data
 from rlassay.results.run import describe_reference, software
 from rlassay.settings import identifying
 

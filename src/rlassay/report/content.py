@@ -8,9 +8,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rlassay.report import charts, words
-from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import episodes_of, thin
-from rlassay.results.card import Score, Scorecard
+from rlassay.results.card import Score, Scorecard, in_reading_order
 
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}
@@ -66,11 +65,10 @@ def _figures(card: Scorecard, point_limit: int) -> list[charts.Spec | None]:
 
 
 def _score_row(name: str, score: Score) -> View:
-    meaning = meaning_of(name)
     return {
         "name": words.plain(name),
-        "title": words.plain(meaning.title),
-        "meaning": words.plain(meaning.sentence),
+        "title": words.title(name, score),
+        "meaning": words.plain(score.meaning),
         "arrow": words.ARROWS[score.direction],
         "direction": score.direction,
         "value": words.number(score.value),

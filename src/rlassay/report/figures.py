@@ -9,9 +9,8 @@ from typing import Any
 from rlassay.engine.files import replacing
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
-from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import episodes_of, plain_card
-from rlassay.results.card import Scorecard
+from rlassay.results.card import Scorecard, in_reading_order
 
 DATA, RANDOM, GOLD = "#1f5f99", "#8a8f99", "#b87503"
 SUFFIXES = (".png", ".svg")
@@ -134,7 +133,7 @@ def _episodes(card: Scorecard) -> Any:
     axis = axes[0, 0]
     axis.scatter(episodes.returns, episodes.columns[name], s=12, color=DATA, alpha=0.5, linewidths=0, label="one episode")  # fmt: skip
     unit = f" ({card[name].unit})" if name in card else ""
-    labels = {"title": f"{meaning_of(name).title} and return", "x_label": "return of an episode (sum of rewards)", "y_label": f"{name}{unit}"}  # fmt: skip
+    labels = {"title": f"{words.title(name, card.get(name))} and return", "x_label": "return of an episode (sum of rewards)", "y_label": f"{name}{unit}"}  # fmt: skip
     return _labelled(figure, axis, labels)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from rlassay.report import charts, words
 from rlassay.report.content import View
-from rlassay.report.meanings import in_reading_order, meaning_of
-from rlassay.results.card import Scorecard
+from rlassay.results.card import Scorecard, in_reading_order
 
 
 def several_view(
@@ -82,8 +81,8 @@ def _column(score: str, cards: list[Scorecard]) -> View:
     example = next(card[score] for card in cards if score in card)
     return {
         "name": words.plain(score),
-        "title": meaning_of(score).title,
-        "meaning": meaning_of(score).sentence,
+        "title": words.title(score, example),
+        "meaning": words.plain(example.meaning),
         "arrow": words.ARROWS[example.direction],
         "direction": example.direction,
         "unit": words.plain(example.unit),

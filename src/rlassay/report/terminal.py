@@ -12,9 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from rlassay.report import words
-from rlassay.report.meanings import in_reading_order, meaning_of
 from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
-from rlassay.results.card import Score, Scorecard, Warning
+from rlassay.results.card import Caution, Score, Scorecard, in_reading_order
 
 NARROW = 70  # below this width a table becomes one block per row
 SIDE_BY_SIDE = ("bwd", "return", "q", "return_top10", "pd")  # of several cards, most telling first
@@ -66,7 +65,7 @@ def _show_several(cards: list[Scorecard], console: Console) -> None:
     _line(console, "episode returns in file order", "dim")
     for card, name in zip(cards, names, strict=True):
         _print_returns(card, console, name)
-    shared: dict[Warning, list[str]] = {}
+    shared: dict[Caution, list[str]] = {}
     for card, name in zip(cards, names, strict=True):
         for warning in card.warnings:
             shared.setdefault(warning, []).append(name)
@@ -104,7 +103,7 @@ def _score_table(card: Scorecard) -> Table:
             _value(score),
             words.interval(score),
             "–" if score.relative is None else words.percent(score.relative),
-            Text(meaning_of(name).title),
+            Text(words.title(name, score)),
         )
     return table
 
@@ -223,7 +222,7 @@ def _print_check(check: Mapping[str, Any], console: Console) -> None:
         _line(console, f"     {check['remedy']}", "dim")
 
 
-def _print_warning(warning: Warning, console: Console, owners: str = "") -> None:
+def _print_warning(warning: Caution, console: Console, owners: str = "") -> None:
     console.print()
     text = Text("warning ", style="yellow")
     text.append(words.plain(f"{owners}: " if owners else ""), style="bold")

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rlassay.report.meanings import meaning_of
 from rlassay.results.card import Score, Scorecard
 
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -39,6 +38,11 @@ def interval(score: Score, digits: int = 4) -> str:
 
 def _span(bounds: tuple[float, float], digits: int = 4) -> str:
     return f"{number(bounds[0], digits)} to {number(bounds[1], digits)}"
+
+
+def title(name: str, score: Score | None) -> str:
+    """The name a person would use, as the card carries it; cards of version 0.1 have none."""
+    return plain((score.title if score else "") or name)
 
 
 def percent(share: float) -> str:
@@ -75,7 +79,7 @@ def summary(card: Scorecard) -> list[str]:
     if "bwd" in card:
         score = card["bwd"]
         sentences.append(
-            f"Its {meaning_of('bwd').title} is {_with_interval(score)}; {score.direction} is better."
+            f"Its {title('bwd', score)} is {_with_interval(score)}; {score.direction} is better."
         )
     doubtful = unconverged(card)
     if doubtful:

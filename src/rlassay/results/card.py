@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from rlassay.errors import DatasetError, SettingsError
 
+Direction = Literal["higher", "lower"]  # which end of a score is the good one
+# The order in which a reader meets the scores; those of third parties come behind, by name.
+READING_ORDER = (
+    *("return", "return_by_step", "return_top10", "reward", "q", "advantage", "pd"),
+    *("bwd", "bwd.dual", "bwd.exact", "bwd.tail", "bwd.sinkhorn"),
+    *("tq", "saco", "eri", "eas", "rpsv", "bc_error", "extractable", "knn_entropy"),
+)
 SCHEMA = "rlassay.scorecard/1"
 SCHEMA_OF_SEVERAL = "rlassay.scorecards/1"
 SCHEMA_OF_COMPARISON = "rlassay.comparison/1"
@@ -23,15 +30,23 @@ class Score:
     value: float
     interval: tuple[float, float] | None
     per_seed: tuple[float, ...]
-    direction: Literal["higher", "lower"]
+    direction: Direction
     unit: str
     n: int
     converged: bool | None = None
     relative: float | None = None
+    title: str = ""  # the name a person would use; cards of version 0.1 have none
+    meaning: str = ""  # one plain sentence on what the number says
+
+
+def in_reading_order(names: Iterable[str]) -> list[str]:
+    """Names as a reader meets them: returns, values, distances, baselines, then others."""
+    place = {name: k for k, name in enumerate(READING_ORDER)}
+    return sorted(names, key=lambda name: (place.get(name, len(place)), name))
 
 
 @dataclass(frozen=True)
-class Warning:
+class Caution:
     """Something the reader of a scorecard must know, and what to do about it."""
 
     code: str
@@ -51,7 +66,7 @@ class Scorecard(Mapping[str, Score]):
     inspection: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
     software: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Score:
@@ -110,7 +125,7 @@ class Scorecard(Mapping[str, Score]):
             )
         try:
             scores = {name: _score(value) for name, value in card["scores"].items()}
-            warnings = tuple(Warning(**warning) for warning in card["warnings"])
+            warnings = tuple(Caution(**warning) for warning in card["warnings"])
             rest = {name: card[name] for name in _PLAIN_FIELDS}
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise DatasetError(
@@ -151,8 +166,9 @@ class Comparison:
 
 
 _PLAIN_FIELDS = (
-    "dataset", "settings", "diagnosis", "series", "inspection", "command", "software", "seconds",
-)  # fmt: skip
+    *("dataset", "settings", "diagnosis", "series"),
+    *("inspection", "command", "software", "seconds"),
+)
 
 
 def cards_to_dict(cards: list[Scorecard]) -> dict[str, Any]:

@@ -1,10 +1,14 @@
-"""Where a result comes from: the commit of the source it was computed with."""
+"""Where a result comes from: the commit of the source it was computed with, and the data."""
 
 from __future__ import annotations
 
 import functools
 import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rlassay.data.dataset import Dataset
 
 PACKAGE = Path(__file__).parent
 
@@ -20,6 +24,16 @@ def source_commit() -> str | None:
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git("status", "--porcelain", "--", ".")
     return commit if commit is None or not changed else f"{commit}+changes"
+
+
+def describe_data(data: Dataset) -> dict[str, Any]:
+    """A dataset as it stands in results."""
+    return {
+        "source": data.origin.source,
+        "fingerprint": data.fingerprint,
+        "transitions": len(data),
+        "episodes": data.episode_count,
+    }
 
 
 def _git(*arguments: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from rlassay.data.references import Reference, reference_for
 from rlassay.stats import mean_interval
 
 SCHEMA = "rlassay.run/1"
+POLICY = "policy.safetensors"  # the file in a run's folder
 
 
 @dataclass(frozen=True)
@@ -52,8 +54,9 @@ class Run:
     diverged_at: int | None = None
     final_evaluations: int = 1  # how many evaluations make the score
     seconds: dict[str, float] = field(default_factory=dict)
-    policy_sha256: str | None = None  # of the file the policy was saved to
+    outputs: dict[str, str] = field(default_factory=dict)  # sha256 of the other files of the run
     command: str = ""
+    software: dict[str, Any] | None = None  # that computed it; None: what is running now
 
     @property
     def reference(self) -> Reference | None:
@@ -105,13 +108,20 @@ class Run:
             "diverged_at": self.diverged_at,
             "reference": None if reference is None else describe_reference(reference),
             "revision": self.revision,
-            "policy_sha256": self.policy_sha256,
+            "policy_sha256": self.outputs.get(POLICY),
+            "outputs": self.outputs,
             "settings": self.settings,
             "dataset": self.dataset,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "command": self.command,
-            "software": software(),
+            "software": self.software or software(),
         }
+
+    def read_provenance(self, saved: Mapping[str, Any]) -> None:
+        """Take over by what, when and into which files a finished run was computed."""
+        digest = saved.get("policy_sha256")
+        self.outputs = saved.get("outputs") or ({} if digest is None else {POLICY: digest})
+        self.command, self.software = saved["command"], saved["software"]
 
 
 def describe_reference(reference: Reference) -> dict[str, Any]:

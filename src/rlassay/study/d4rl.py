@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.scoring import signs
 from rlassay.study.analysis.correlate import correlation_rows, make_points
-from rlassay.study.analysis.points import direction_signs
 from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import Row, markdown_table, write_table
 
@@ -38,7 +38,7 @@ def d4rl_table(name: str, folder: Path, results: Path, report: Report) -> tuple[
     ]
     write_table(target / "table.csv", table, list(table[0]), about)
     text = markdown_table(table, list(table[0]))
-    points = make_points(rows, oracle, direction_signs())
+    points = make_points(rows, oracle, signs())
     if len(points.y) >= 3:
         found = correlation_rows(points, "splits")
         write_table(target / "correlations.csv", found, list(found[0]), about)
@@ -66,8 +66,8 @@ def find_files(folder: Path) -> list[tuple[Path, str]]:
 
 def score_rows(path: Path, dataset: str, report: Report) -> list[Row]:
     """Every score of one file and seed, with the published oracle of its name."""
-    from rlassay.assay import score
     from rlassay.oracle import published_oracle
+    from rlassay.scoring import score
 
     card = score(path, seeds=SEEDS)
     report(f"{dataset}: scored in {card.seconds['total']:.0f} s")

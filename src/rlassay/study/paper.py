@@ -48,8 +48,8 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def paper_cells(datasets: Sequence[StudyData], seeds: int = LONG.score_seeds) -> list[Cell]:
     """One cell a dataset and seed; its key holds every setting that is used."""
-    from rlassay.assay.settings import PRESETS
-    from rlassay.scores import SCORES as KNOWN
+    from rlassay.scoring import PRESETS
+    from rlassay.scoring import SCORES as KNOWN
     from rlassay.settings import flatten
 
     settings = flatten(PRESETS[PRESET])

@@ -13,6 +13,7 @@ from rlassay.study.grid.files import Row, markdown_table, read_about, read_table
 from rlassay.study.grid.plan import AGENTS, DEFAULT_DISCOUNT, ORACLE_DATASETS, PANELS, Profile
 from rlassay.study.grid.running import Asked, available, describe, run_oracle, run_scores
 from rlassay.study.printed import printed
+from rlassay.study.scoring import FIRST_SCORES
 
 OTHER_DISCOUNTS = (0.995, 0.999)  # a value at .99 can misorder long episodes
 VALUE_SCORES = (
@@ -42,7 +43,6 @@ SHOWN = (
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Score and train what is missing, then export; returns the causes of failures."""
-    from rlassay.scores import SCORES
     from rlassay.study.grid.data import study_data
 
     folder, about = results / "table1", describe("table1", profile)
@@ -50,12 +50,15 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
         environment: study_data(environment, PANELS["all"], profile, zoo, report)
         for environment in available(zoo)
     }
-    first = [name for name in SCORES if name not in LATER_SCORES]
-    asked: list[Asked] = [(first, {}), (LATER_SCORES, {})]
-    asked += [(VALUE_SCORES, {"critic.discount": discount}) for discount in OTHER_DISCOUNTS]
-    failures = run_scores(folder, data, asked, profile, about, report)
+    failures = run_scores(folder, data, asked_scores(), profile, about, report)
     trained = [[datasets[name] for name in ORACLE_DATASETS] for datasets in data.values()]
     return failures + run_oracle(folder, trained, profile, about, report)
+
+
+def asked_scores() -> list[Asked]:
+    """What the study scores: the first scores, those proposed later, and value scores at the other discounts."""
+    rescored = [(VALUE_SCORES, {"critic.discount": discount}) for discount in OTHER_DISCOUNTS]
+    return [(FIRST_SCORES, {}), (LATER_SCORES, {}), *rescored]
 
 
 def render(results: Path) -> str:

@@ -1,13 +1,46 @@
-"""The two estimators without training: `exact`, the product coupling, and `tail`, an upper tail over states."""
+"""The result of every estimator, and the two without training: `exact`, the product coupling, and `tail`, an upper
+tail over states. The tail functional has its one home here."""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from rlassay.errors import SolverError
+from rlassay.stats import Statistic, weighted_mean
 from rlassay.transport.costs import resolve_cost
-from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings, cost_scale, resolve_epsilon
+
+
+@dataclass(frozen=True)
+class TransportResult:
+    """A transport value with what is needed to judge it.
+
+    `integrand` has one entry an evaluated state, `rows` names the states' rows; the mean of the integrand is `value`.
+    The sign of the cost is applied: for cost `sup` value and integrand are minus the transport's.
+    """
+
+    value: float
+    estimator: str
+    cost: str
+    epsilon: float  # absolute, as used
+    n: int  # evaluated states
+    converged: bool | None
+    integrand: np.ndarray
+    rows: np.ndarray | None = None
+    diagnosis: Mapping[str, Any] = field(default_factory=dict)  # JSON values
+    curve: Mapping[str, list] = field(default_factory=dict)  # `step` and `value` while training
+    statistic: Statistic = weighted_mean  # under resampled weights, of `sample`
+    costs: np.ndarray | None = None  # signed, (n, k), where the statistic is of costs
+
+    @property
+    def sample(self) -> np.ndarray:
+        """What the value is the statistic of, one entry a state."""
+        return self.integrand if self.costs is None else self.costs
 
 
 def restored_constant(settings: TransportSettings, epsilon: float) -> float:
@@ -25,7 +58,7 @@ def exact(
     costs = _by_state(costs)
     sign = resolve_cost(settings).sign
     epsilon = resolve_epsilon(settings, costs)
-    integrand = sign * costs.mean(axis=1)
+    integrand = mean_cost(sign * costs)
     value = float(integrand.mean())
     diagnosis = {
         "cost_sd": cost_scale(costs),
@@ -47,18 +80,37 @@ def tail(
     epsilon = resolve_epsilon(settings, costs)
     lowest = 0.0 if settings.potentials == "non_positive" else None
     threshold = tail_threshold(costs, epsilon, lowest)
-    excess = np.maximum(costs - threshold, 0)
-    integrand = threshold + (excess**2).mean(axis=1) / (4 * epsilon)
+    integrand = tail_integrand(costs, threshold, epsilon)
     diagnosis = {
         "threshold": threshold,
-        "share_above": float((excess > 0).mean()),
+        "share_above": float((costs > threshold).mean()),
         "mean_cost": float(costs.mean()),
         "cost_sd": cost_scale(costs),
     }
     return TransportResult(
-        float(integrand.mean()), "tail", settings.cost, epsilon, len(costs), True, integrand, rows,
-        diagnosis,
-    )  # fmt: skip
+        value=float(integrand.mean()),
+        estimator="tail",
+        cost=settings.cost,
+        epsilon=epsilon,
+        n=len(costs),
+        converged=True,
+        integrand=integrand,
+        rows=rows,
+        diagnosis=diagnosis,
+        statistic=functools.partial(weighted_tail, epsilon=epsilon, lowest=lowest),
+        costs=costs,
+    )
+
+
+def mean_cost(costs: np.ndarray) -> np.ndarray:
+    """What `exact` averages over states: the mean of the signed costs (n, k) of each."""
+    return costs.mean(axis=1)
+
+
+def tail_integrand(costs: np.ndarray, threshold: float, epsilon: float) -> np.ndarray:
+    """What `tail` averages over states: t + (c-t)_+^2 / (4 epsilon) of signed costs (n, k)."""
+    excess = np.maximum(costs - threshold, 0)
+    return threshold + (excess**2).mean(axis=1) / (4 * epsilon)
 
 
 def tail_threshold(costs: np.ndarray, epsilon: float, lowest: float | None = None) -> float:
@@ -72,6 +124,31 @@ def tail_threshold(costs: np.ndarray, epsilon: float, lowest: float | None = Non
             high = middle
         middle = low + (high - low) / 2
     return middle if lowest is None else max(middle, lowest)
+
+
+def weighted_tail(
+    costs: np.ndarray, weights: np.ndarray, *, epsilon: float, lowest: float | None = None
+) -> np.ndarray:
+    """The tail functional of costs (n, k) whose rows carry weights (..., n).
+
+    E(c - t)_+ is piecewise linear and falls with t, so the t at which it equals 2 epsilon follows from running sums
+    over the costs in falling order. `lowest` bounds t from below.
+    """
+    k = costs.shape[1]
+    centre = costs.mean()  # sums of squares lose no digits around it
+    order = np.argsort(-costs, axis=None, kind="stable")
+    c = costs.ravel()[order] - centre
+    w = (weights / (k * weights.sum(axis=-1, keepdims=True)))[..., order // k]
+    mass, first = np.cumsum(w, axis=-1), np.cumsum(w * c, axis=-1)
+    excess = first - mass * c  # E(c - t)_+ at t = each cost, rising along the order
+    used = np.maximum((excess < 2 * epsilon).sum(axis=-1, keepdims=True) - 1, 0)
+    mass_used = np.take_along_axis(mass, used, -1)
+    reached = np.take_along_axis(first, used, -1) - 2 * epsilon
+    threshold = reached / np.where(mass_used > 0, mass_used, 1.0)
+    if lowest is not None:
+        threshold = np.maximum(threshold, lowest - centre)
+    over = np.maximum(c - threshold, 0.0)
+    return threshold[..., 0] + centre + (w * over**2).sum(axis=-1) / (4 * epsilon)
 
 
 def _by_state(costs: np.ndarray) -> np.ndarray:

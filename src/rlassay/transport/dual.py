@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from rlassay.kernel import fitting, nets
+from rlassay.transport.closed import TransportResult
 from rlassay.transport.costs import pair_costs, resolve_cost
 from rlassay.transport.held_out import Scale, Trained, evaluate, units_of
 from rlassay.transport.problem import (
@@ -31,13 +32,11 @@ from rlassay.transport.problem import (
     random_values,
     unit_actions,
 )
-from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings
 
 CHUNK = 500
-LARGEST_GRADIENT = (
-    1.0  # its norm: one spike of the exponential would stop Adam for thousands of steps
-)
+# Of its norm: one spike of the exponential would stop Adam for thousands of steps.
+LARGEST_GRADIENT = 1.0
 LINEAR_ABOVE = 20.0  # training: the exponential goes on as its tangent from here
 
 
@@ -50,7 +49,7 @@ class DualState(NamedTuple):
     offset: jax.Array
 
 
-class Batch(NamedTuple):
+class DualBatch(NamedTuple):
     """Inputs of one update: states (batch, d), actions with bounds +-1, (batch, d) and (batch, k, d), and
     standardised costs (batch, k)."""
 
@@ -148,7 +147,7 @@ def _draw_batches(
     seed: int,
     first: int,
     count: int,
-) -> Batch:
+) -> DualBatch:
     """The batches of updates `first` to `first + count`, a function of the arguments alone."""
     cost = resolve_cost(settings)
     rng = np.random.default_rng([seed, TRAINING_STREAM, first])
@@ -167,7 +166,9 @@ def _draw_batches(
         standardised.astype(np.float32),
     )
     shape = (count, settings.batch_size)
-    return Batch(*[jax.device_put(column.reshape(*shape, *column.shape[1:])) for column in columns])
+    return DualBatch(
+        *[jax.device_put(column.reshape(*shape, *column.shape[1:])) for column in columns]
+    )
 
 
 @functools.lru_cache
@@ -175,7 +176,7 @@ def _make_step(regulariser: str, potentials: str, learning_rate: float, steps: i
     """One ascent step of the dual in units of sd(c); cached so that equal settings compile once."""
     optimiser = _optimiser(learning_rate, steps)
 
-    def loss(params: nets.Params, state: DualState, batch: Batch):
+    def loss(params: nets.Params, state: DualState, batch: DualBatch):
         g, f = _outputs(params, batch)
         if potentials == "non_positive":
             g, f = (-jnp.abs(state.offset + x) - state.offset for x in (g, f))
@@ -184,7 +185,7 @@ def _make_step(regulariser: str, potentials: str, learning_rate: float, steps: i
         value = total - _PENALTIES[regulariser](excess, state.epsilon)
         return -value.mean()
 
-    def step(state: DualState, data: None, batch: Batch):
+    def step(state: DualState, data: None, batch: DualBatch):
         negative, gradient = jax.value_and_grad(loss)(state.potentials, state, batch)
         change, optimiser_state = optimiser.update(gradient, state.optimiser)
         state = state._replace(
@@ -195,7 +196,7 @@ def _make_step(regulariser: str, potentials: str, learning_rate: float, steps: i
     return step
 
 
-def _outputs(params: nets.Params, batch: Batch) -> tuple[jax.Array, jax.Array]:
+def _outputs(params: nets.Params, batch: DualBatch) -> tuple[jax.Array, jax.Array]:
     """Network outputs (batch,) and (batch, k); for k = 1 both run as one batched product."""
     if batch.costs.shape[1] == 1:
         actions = jnp.stack([batch.actions, batch.random[:, 0]])

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rlassay.transport.closed import restored_constant, tail_threshold
+from rlassay.transport.closed import TransportResult, restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
 from rlassay.transport.problem import BLOCK, Pairs, Problem, unit_actions
-from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings, cost_scale
 
 FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
@@ -71,9 +70,17 @@ def evaluate(
     units = np.asarray(trained.curve["value"]) * trained.scale.deviation + trained.scale.mean
     curve = {"step": trained.curve["step"], "value": (sign * units).tolist()}
     return TransportResult(
-        value, "dual", settings.cost, epsilon, len(pairs.rows), _converged(settings, diagnosis),
-        integrand, pairs.rows, diagnosis, curve,
-    )  # fmt: skip
+        value=value,
+        estimator="dual",
+        cost=settings.cost,
+        epsilon=epsilon,
+        n=len(pairs.rows),
+        converged=_converged(settings, diagnosis),
+        integrand=integrand,
+        rows=pairs.rows,
+        diagnosis=diagnosis,
+        curve=curve,
+    )
 
 
 def _converged(settings: TransportSettings, diagnosis: dict[str, float]) -> bool | None:

@@ -10,16 +10,22 @@ import numpy as np
 
 from rlassay.errors import SettingsError
 
-Estimator = Literal["exact", "dual", "tail", "sinkhorn"]
+EstimatorName = Literal["exact", "dual", "tail", "sinkhorn"]
 
 RELATIVE_EPSILON = {"tail": 0.1, "exact": 0.5, "dual": 0.5, "sinkhorn": 0.5}
+
+
+_COUNTS = (
+    *("k", "steps", "batch_size", "hidden", "states"),
+    *("anchors", "neighbours", "neighbour_pool", "per_episode"),
+)
 
 
 @dataclass(frozen=True)
 class TransportSettings:
     """Settings of the Bellman-Wasserstein distance; docs/transport.md explains each."""
 
-    estimator: Estimator = "exact"  # how the value is computed
+    estimator: EstimatorName = "exact"  # how the value is computed
     cost: str = "paper"  # a registered name, or package.module:function
     gap_weight: float = 1.0  # weight of the squared distance in cost `gap`
     k: int = 1  # random actions per state (exact, tail, dual)
@@ -40,10 +46,7 @@ class TransportSettings:
     per_episode: int = 2  # sinkhorn: neighbours from one episode at most
 
     def __post_init__(self) -> None:
-        for name in (
-            "k", "steps", "batch_size", "hidden", "states", "anchors", "neighbours",
-            "neighbour_pool", "per_episode",
-        ):  # fmt: skip
+        for name in _COUNTS:
             if getattr(self, name) < 1:
                 raise SettingsError(
                     f"transport.{name} is too small", allowed="at least 1", got=getattr(self, name)

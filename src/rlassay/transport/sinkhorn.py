@@ -6,21 +6,21 @@ solver 2 s more, for a fifth of a second of work; the tests hold this one agains
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 
+from rlassay.transport.closed import TransportResult
 from rlassay.transport.costs import pair_costs, resolve_cost
-from rlassay.transport.neighbours import nearest_rows
 from rlassay.transport.problem import ANCHOR_STREAM, Problem, draw_actions
-from rlassay.transport.result import TransportResult
 from rlassay.transport.settings import TransportSettings
 
 MAX_ITERATIONS = 2_000
 TOLERANCE = 1e-6  # of the marginals, summed over the entries of one
-ABSORB_AT = (
-    50.0  # largest exponent that scaling factors may carry before they move into the potentials
-)
+# The largest exponent that scaling factors may carry before they move into the potentials.
+ABSORB_AT = 50.0
+ANCHOR_BLOCK = 256  # anchors whose distances to the whole pool are held at once
 
 
 class Solution(NamedTuple):
@@ -110,9 +110,16 @@ def sinkhorn(
         "literal": value - cost.sign * epsilon,
     }
     return TransportResult(
-        value, "sinkhorn", settings.cost, epsilon, len(anchors), error <= TOLERANCE, integrand,
-        pool[anchors], diagnosis,
-    )  # fmt: skip
+        value=value,
+        estimator="sinkhorn",
+        cost=settings.cost,
+        epsilon=epsilon,
+        n=len(anchors),
+        converged=error <= TOLERANCE,
+        integrand=integrand,
+        rows=pool[anchors],
+        diagnosis=diagnosis,
+    )
 
 
 def _pool_and_anchors(problem: Problem, settings: TransportSettings, rng: np.random.Generator):
@@ -142,7 +149,80 @@ def _anchor_costs(problem, settings, states, near, rng, member) -> np.ndarray:
         random[:, None, :],
     )
     blocks = [
-        pair_costs(cost, *[part[first : first + 256] for part in parts])
-        for first in range(0, len(near), 256)
+        pair_costs(cost, *[part[first : first + ANCHOR_BLOCK] for part in parts])
+        for first in range(0, len(near), ANCHOR_BLOCK)
     ]
     return np.concatenate(blocks)
+
+
+# -- nearest states, with at most a few from one episode ------------------------------------------------------------
+
+
+def nearest_rows(
+    states: np.ndarray, episodes: np.ndarray, anchors: np.ndarray, count: int, per_episode: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest entries of each anchor among `states`, itself first, and their distances.
+
+    At most `per_episode` come from one episode (its own included), because successive states nearly repeat the action.
+    Where episodes are too few for `count`, every anchor gets as many as there are.
+    """
+    available = int(np.minimum(np.unique(episodes, return_counts=True)[1], per_episode).sum())
+    count = min(count, available)
+    found = np.empty((len(anchors), count), np.int64)
+    distances = np.empty((len(anchors), count))
+    for first in range(0, len(anchors), ANCHOR_BLOCK):
+        part = slice(first, first + ANCHOR_BLOCK)
+        found[part] = _nearest_in_block(states, episodes, anchors[part], count, per_episode)
+        offsets = states[found[part]] - states[anchors[part]][:, None]
+        distances[part] = np.sqrt((offsets.astype(np.float64) ** 2).sum(-1))
+    return found, distances
+
+
+def _nearest_in_block(states, episodes, anchors, count, per_episode) -> np.ndarray:
+    """Search among ever more candidates until every anchor has its `count`."""
+    found = np.empty((len(anchors), count), np.int64)
+    missing = np.arange(len(anchors))
+    candidates = 8 * count
+    while len(missing):
+        candidates = min(candidates, len(states))
+        nearest = _candidates(states, anchors[missing], candidates)
+        kept = _within_cap(episodes[nearest], per_episode)
+        enough = kept.sum(axis=1) >= count
+        chosen = kept[enough] & (np.cumsum(kept[enough], axis=1) <= count)
+        found[missing[enough]] = nearest[enough][chosen].reshape(-1, count)
+        missing = missing[~enough]
+        candidates *= 8
+    return found
+
+
+def _within_cap(episodes: np.ndarray, per_episode: int) -> np.ndarray:
+    """True for the first `per_episode` entries of every episode in each row."""
+    order = np.argsort(episodes, axis=1, kind="stable")
+    in_order = np.take_along_axis(episodes, order, axis=1)
+    columns = np.broadcast_to(np.arange(episodes.shape[1]), episodes.shape)
+    new = np.ones(episodes.shape, bool)
+    new[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
+    run_start = np.maximum.accumulate(np.where(new, columns, 0), axis=1)
+    kept = np.empty(episodes.shape, bool)
+    np.put_along_axis(kept, order, columns - run_start < per_episode, axis=1)
+    return kept
+
+
+def _candidates(states: np.ndarray, anchors: np.ndarray, count: int) -> np.ndarray:
+    """The `count` nearest entries of each anchor, nearest first; the anchor itself leads."""
+    padded = np.concatenate([anchors, np.repeat(anchors[:1], ANCHOR_BLOCK - len(anchors))])
+    return np.asarray(_search()(states, padded, count))[: len(anchors)]
+
+
+@functools.cache
+def _search():
+    import jax
+    import jax.numpy as jnp
+
+    def search(states, anchors, count):
+        squares = (states**2).sum(-1)
+        closeness = 2 * states[anchors] @ states.T - squares
+        closeness = closeness.at[jnp.arange(len(anchors)), anchors].set(jnp.inf)
+        return jax.lax.top_k(closeness, count)[1]
+
+    return jax.jit(search, static_argnums=2)

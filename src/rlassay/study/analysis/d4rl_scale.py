@@ -7,9 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rlassay.assay.measure import discounted
 from rlassay.data.references import reference_for
-from rlassay.scores import SCORES
+from rlassay.scoring import SCORES, discounted
 from rlassay.study.grid.files import Row, read_table
 from rlassay.study.grid.plan import DEFAULT_DISCOUNT
 

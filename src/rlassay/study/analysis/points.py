@@ -6,15 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from rlassay.scores import SCORES
+from rlassay.scoring import signs
 from rlassay.study.analysis.correlate import Points, make_points, oracle_table
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import DEFAULT_DISCOUNT, PANELS
-
-
-def direction_signs() -> dict[str, int]:
-    """-1 for every score of which less is better, by its definition."""
-    return {name: -1 for name, spec in SCORES.items() if spec.direction == "lower"}
 
 
 def study_points(scores: Sequence[Row], runs: Sequence[Row], agents: Sequence[str]) -> Points:
@@ -29,9 +24,9 @@ def join_scores(scores: Sequence[Row], oracle: Mapping[tuple[str, str], float]) 
         suffix = "" if row["discount"] == DEFAULT_DISCOUNT else f"@{row['discount']:g}"
         if row["score_name"] is not None and row["score_name"] != "bwd":
             named.append({**row, "score_name": f"{row['score_name']}{suffix}"})
-    signs = direction_signs()
-    signs |= {f"{name}@{d}": sign for name, sign in signs.items() for d in ("0.995", "0.999")}
-    return make_points(named, oracle, signs)
+    turned = signs()
+    turned |= {f"{name}@{d}": sign for name, sign in turned.items() for d in ("0.995", "0.999")}
+    return make_points(named, oracle, turned)
 
 
 def panel_points(points: Points) -> dict[str, Points]:

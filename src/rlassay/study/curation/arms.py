@@ -83,8 +83,8 @@ class Scores:
     """Episode and row scores of one mixture and seed, from one critic."""
 
     def __init__(self, data: Dataset, seed: int, preset: str):
-        from rlassay.assay import assess
-        from rlassay.episodes import rows_under_assay, table_of
+        from rlassay.scoring import assess
+        from rlassay.scoring.episodes import rows_under_assay, table_of
 
         assessment = assess(data, preset=preset, seed=seed)
         self.table = table_of(assessment, ["return", "bwd", "advantage"])

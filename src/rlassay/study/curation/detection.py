@@ -41,8 +41,8 @@ def score_task(
     settings: Mapping[str, Any], data: Mapping[str, Any], folder: Path
 ) -> dict[str, Any]:
     """The worker's side: every score of every episode, turned so that higher is better."""
-    from rlassay.episodes import episode_scores
     from rlassay.formats import load
+    from rlassay.scoring import episode_scores
 
     table = episode_scores(
         load(data["path"]),

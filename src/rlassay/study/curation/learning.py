@@ -73,7 +73,7 @@ def train_task(
 ) -> dict[str, Any]:
     """The worker's side: one agent on one arm."""
     from rlassay.agents import train_agent
-    from rlassay.agents.training import read_weights
+    from rlassay.agents.weights import read_weights
     from rlassay.formats import load
 
     dataset = load(data["path"])

@@ -1,0 +1,319 @@
+"""Hand-chosen mistakes: each must be caught by the tests it names. Extend the table; `scripts/mutations.py` runs it.
+
+A mutation is (file, text, the mistake in its place, tests that must fail). The text stands exactly once in the file.
+"""
+
+from __future__ import annotations
+
+CLOSED = "tests/transport/test_transport_closed.py"
+COSTS = "tests/transport/test_transport_costs.py"
+SINKHORN = "tests/transport/test_transport_sinkhorn.py"
+DUAL = "tests/transport/test_transport_dual.py"
+RETURNS = "tests/critic/test_returns.py"
+CRITIC = "tests/critic/test_critic.py"
+SAMPLE = "tests/critic/test_sample.py"
+SCORES = "tests/scoring/test_scores.py"
+CARD = "tests/scoring/test_card.py"
+STATS = "tests/test_stats.py"
+KEYS = "tests/study/test_score_keys.py"
+
+_TRANSPORT = "src/rlassay/transport"
+_CRITIC = "src/rlassay/critic"
+_SCORING = "src/rlassay/scoring"
+
+MUTATIONS: list[tuple[str, str, str, str]] = [
+    # -- costs
+    (
+        f"{_TRANSPORT}/costs.py",
+        "return q_random - squared_distance(",
+        "return q_random + squared_distance(",
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/costs.py",
+        "return -q_random - squared",
+        "return q_random - squared",
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/costs.py",
+        " / actions.shape[-1]",
+        "",
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/costs.py",
+        "np.maximum(q_data - q_random, 0)",
+        "(q_data - q_random)",
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/costs.py",
+        "Cost(sup, sign=-1, reads",
+        "Cost(sup, reads",
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/costs.py",
+        "return -squared_distance(",
+        "return squared_distance(",
+        COSTS,
+    ),
+    # -- closed forms
+    (
+        f"{_TRANSPORT}/closed.py",
+        'if settings.regulariser == "entropic" else -epsilon',
+        'if settings.regulariser == "entropic" else epsilon',
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/closed.py",
+        "- middle, 0).mean() > 2 * epsilon",
+        "- middle, 0).mean() > epsilon",
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/closed.py",
+        "(excess**2).mean(axis=1) / (4 * epsilon)",
+        "(excess**2).mean(axis=1) / (2 * epsilon)",
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/closed.py",
+        "(excess < 2 * epsilon).sum",
+        "(excess < epsilon).sum",
+        SCORES,
+    ),
+    (
+        f"{_TRANSPORT}/closed.py",
+        "return costs.mean(axis=1)",
+        "return costs.max(axis=1)",
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/closed.py",
+        "middle if lowest is None else max(middle, lowest)",
+        "middle",
+        CLOSED,
+    ),
+    (
+        f"{_TRANSPORT}/settings.py",
+        '"tail": 0.1',
+        '"tail": 0.5',
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/problem.py",
+        "drawn *= (high - low) / 2",
+        "drawn *= high - low",
+        COSTS,
+    ),
+    (
+        f"{_TRANSPORT}/estimators.py",
+        '_tail, cost="public"',
+        "_tail",
+        CARD + "::test_tail_takes_the_public_cost_unless_one_is_named",
+    ),
+    (
+        f"{_TRANSPORT}/sinkhorn.py",
+        "return Solution(epsilon * values + centre",
+        "return Solution(values + centre",
+        SINKHORN,
+    ),
+    (
+        f"{_TRANSPORT}/sinkhorn.py",
+        "columns - run_start < per_episode",
+        "columns - run_start <= per_episode",
+        SINKHORN,
+    ),
+    (
+        f"{_TRANSPORT}/held_out.py",
+        "return over**2 / (4 * epsilon) + epsilon",
+        "return over**2 / (4 * epsilon)",
+        DUAL,
+    ),
+    # -- critic
+    (
+        f"{_CRITIC}/targets.py",
+        "np.where(columns.terminal[last], 0.0, critic.settings.discount)",
+        "critic.settings.discount",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "np.where(columns.terminal[last] | columns.known[last], ends, values[last])",
+        "ends",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "    mixed[last] = ends\n",
+        "",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "discount * (1.0 - trace_decay) * following",
+        "discount * trace_decay * following",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "sums_along(mixed, starts, discount * trace_decay)",
+        "sums_along(mixed, starts, trace_decay)",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "finished.mean() / (1.0 - weight.mean())",
+        "finished.mean()",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "np.where(left[:-reach] > reach",
+        "np.where(left[:-reach] >= reach",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "data.terminals[rows],",
+        "data.timeouts[rows],",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/targets.py",
+        "wanted = max(wanted, FEWEST_HELD_OUT)",
+        "wanted = min(wanted, FEWEST_HELD_OUT)",
+        SAMPLE,
+    ),
+    (
+        f"{_CRITIC}/fit.py",
+        "((returns - self.centre) / (self.spread or 1.0))",
+        "(returns / (self.spread or 1.0))",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/fit.py",
+        "(~columns.terminal[kept]).astype(np.float32)",
+        "np.ones(len(kept), np.float32)",
+        CRITIC + "::test_terminals_end_the_value_and_timeouts_do_not",
+    ),
+    (
+        f"{_CRITIC}/diagnosis.py",
+        "np.sqrt((sums**2).sum() * len(counts)",
+        "np.sqrt((sums**2).sum()",
+        CRITIC + "::test_the_standard_error_counts_episodes_not_rows",
+    ),
+    (
+        f"{_CRITIC}/model.py",
+        "return self.centre + self.spread * forward",
+        "return self.spread * forward",
+        RETURNS,
+    ),
+    # -- scores
+    (
+        f"{_SCORING}/scores.py",
+        "return weighted_mean(values, weights * lengths)",
+        "return weighted_mean(values, lengths)",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/scores.py",
+        "return q_random.mean(axis=1) - v",
+        "return v - q_random.mean(axis=1)",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/scores.py",
+        "lift=1 - 2 * conflict",
+        "lift=1 - conflict",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/scores.py",
+        "np.where(high > low, (high - mean) / above_lowest, 0.0)",
+        "(high - mean) / above_lowest",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/policies.py",
+        ".sum(axis=1) / moving",
+        ".sum(axis=1)",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/policies.py",
+        "((actions - self.mean) / scale * moving)",
+        "((actions - self.mean) * moving)",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/coverage.py",
+        "digamma(count) - digamma(neighbours) + ball",
+        "digamma(count) + ball",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/coverage.py",
+        "- gammaln(0.5 * dimensions + 1)",
+        "- gammaln(0.5 * dimensions)",
+        SCORES,
+    ),
+    (
+        f"{_SCORING}/measure.py",
+        "reference.horizon * (1.0 - discount)",
+        "reference.horizon",
+        CARD + "::test_relative_places_returns_and_values_between_references",
+    ),
+    # -- intervals
+    (
+        "src/rlassay/stats.py",
+        "share: float = 0.1",
+        "share: float = 0.2",
+        STATS,
+    ),
+    (
+        "src/rlassay/stats.py",
+        "stdtrit(total**2 / doubt, 0.5 + level / 2)",
+        "stdtrit(total**2 / doubt, level)",
+        STATS,
+    ),
+    (
+        "src/rlassay/stats.py",
+        "float(np.var(per_seed, ddof=1)) / seeds",
+        "float(np.var(per_seed, ddof=1))",
+        STATS,
+    ),
+    (
+        "src/rlassay/stats.py",
+        "[(1 - level) / 2, (1 + level) / 2]",
+        "[1 - level, level]",
+        STATS,
+    ),
+    (
+        "src/rlassay/stats.py",
+        "episode_variance**2 / (groups - 1)",
+        "episode_variance**2 / groups",
+        STATS,
+    ),
+    (
+        "src/rlassay/stats.py",
+        "unbiased * len(kept) / count",
+        "unbiased",
+        STATS,
+    ),
+    # -- what a result depends on
+    (
+        "src/rlassay/study/scoring.py",
+        "for name, number in rooms.items() if number != FIRST_REVISIONS[name]",
+        "for name, number in rooms.items() if number is None",
+        KEYS,
+    ),
+    (
+        "src/rlassay/study/scoring.py",
+        "key in FIRST_SETTINGS and FIRST_SETTINGS[key] == value",
+        "key in FIRST_SETTINGS",
+        KEYS,
+    ),
+]

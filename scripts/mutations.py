@@ -1,0 +1,77 @@
+"""Do the tests bite? Each mistake of `scripts/mutation_list.py` is made in a copy of the tree, and its tests must fail.
+
+    python scripts/mutations.py                  # all of them
+    python scripts/mutations.py transport stats  # those whose file contains one of the words
+
+Prints `caught` or `SURVIVED` a mutation; ends with 1 when one survived.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from mutation_list import MUTATIONS
+
+ROOT = Path(__file__).parent.parent
+COPIED = ("src", "tests", "scripts", "results", "zoo", "pyproject.toml")
+
+
+def copy_tree(folder: Path) -> None:
+    """What the tests need; large folders that no test changes are linked."""
+    for name in COPIED:
+        source = ROOT / name
+        if name in ("results", "zoo"):
+            (folder / name).symlink_to(source)
+        elif source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / name)
+
+
+def is_caught(folder: Path, path: str, text: str, mistake: str, tests: str) -> bool:
+    """Make the mistake, run the tests, undo it."""
+    target = folder / path
+    original = target.read_text()
+    if original.count(text) != 1:
+        raise SystemExit(f"{path} holds {original.count(text)} times, not once: {text}")
+    target.write_text(original.replace(text, mistake))
+    try:
+        return run_tests(folder, tests) == 1  # 1: tests failed; others: they could not run
+    finally:
+        target.write_text(original)
+
+
+def run_tests(folder: Path, tests: str) -> int:
+    """The exit code of pytest on these tests of the copy."""
+    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests.split()]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.returncode
+
+
+def main(words: list[str]) -> int:
+    """Run the chosen mutations one after the other."""
+    chosen = [one for one in MUTATIONS if not words or any(word in one[0] for word in words)]
+    survivors = 0
+    with tempfile.TemporaryDirectory() as name:
+        copy_tree(Path(name))
+        for path, text, mistake, tests in chosen:
+            caught = is_caught(Path(name), path, text, mistake, tests)
+            survivors += not caught
+            print(
+                f"{'caught  ' if caught else 'SURVIVED'}  {path}: {text!r} -> {mistake!r}",
+                flush=True,
+            )
+    print(f"{len(chosen)} mutations, {survivors} survived")
+    return int(survivors > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,308 @@
+"""One dataset under assay: everything that scores read, computed when first asked for and then kept.
+
+`score`, `compare`, per-episode scores and studies all work on an `Assessment`. What has been computed so far is written
+down in its `computed`; heavy modules are imported where something is fitted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rlassay.critic import Scaling
+from rlassay.critic.targets import split_rows
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import Reference
+from rlassay.errors import DatasetError, RlassayError
+from rlassay.progress import progress
+from rlassay.scoring.clock import Clock
+from rlassay.scoring.coverage import count_cells, neighbour_entropy
+from rlassay.scoring.rows import EveryRow, Rows
+from rlassay.scoring.settings import Plan, Shared
+from rlassay.transport import (
+    ESTIMATORS,
+    Pairs,
+    Problem,
+    TransportResult,
+    TransportSettings,
+    estimate,
+    evaluated_pairs,
+    resolve_epsilon,
+)
+
+if TYPE_CHECKING:
+    from rlassay.critic.fit import FittedCritic
+    from rlassay.scoring.policies import Policies
+
+TRANSPORT_ROWS = 100_000  # most rows the potentials learn from, beside the evaluated ones
+ROW_STREAM, TRANSPORT_STREAM, NEIGHBOUR_STREAM = 401, 402, 403
+OTHER_SCORES = "choose other scores with --scores, or add what is missing to the data"
+
+
+class Unavailable(RlassayError):
+    """A column that this dataset cannot have; the scores that need it are left out with a warning."""
+
+    def __init__(self, code: str, what: str, remedy: str = OTHER_SCORES):
+        self.code = code
+        super().__init__(what, remedy=remedy)
+
+
+def no_rewards() -> Unavailable:
+    """Everything that is made of rewards is missing."""
+    remedy = "use the scores that need no reward, or add rewards to the data"
+    return Unavailable("no_rewards", "the data has no rewards", remedy)
+
+
+@dataclass
+class Computed:
+    """What has been computed so far: diagnosis and figures show it, and fit nothing anew."""
+
+    critic: FittedCritic | None = None
+    pairs: list[Pairs] | None = None
+    transport: dict[str, list[TransportResult]] = field(default_factory=dict)
+
+
+class Assessment:
+    """A dataset with its plan: rows to score, critic, transport and the small fits, each computed once."""
+
+    def __init__(
+        self,
+        data: Dataset,
+        plan: Plan,
+        seeds: Sequence[int],
+        *,
+        shared: Shared | None = None,
+        reference: Reference | None = None,
+        clock: Clock | None = None,
+        show_progress: bool = False,
+    ):
+        self.data, self.plan, self.seeds = data, plan, tuple(seeds)
+        self.settings = plan.settings
+        self.shared = shared or shared_statistics([data])
+        self.reference = reference
+        self.clock = clock or Clock()
+        self.show_progress = show_progress
+        self.computed = Computed()
+
+    def share(self, shared: Shared) -> None:
+        """Adopt pooled epsilons; forgets the transport results that were computed without them."""
+        self.shared = shared
+        self.computed.transport.clear()
+
+    # -- rows ------------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def rows(self) -> np.ndarray:
+        """The evaluated rows: a seeded choice among all, in ascending order."""
+        total = len(self.data)
+        wanted = max(1, int(np.ceil(self.settings.evaluation.share * total)))
+        count = min(self.settings.transport.states, wanted)
+        return np.sort(self._rng(ROW_STREAM).choice(total, count, replace=False))
+
+    @functools.cached_property
+    def row_episodes(self) -> np.ndarray:
+        """The episode of every evaluated row."""
+        return self.data.episode_index[self.rows]
+
+    @functools.cached_property
+    def evaluated(self) -> list[Rows]:
+        """What scores read of the evaluated rows, a provider a seed."""
+        return [Rows(self, member) for member in range(len(self.seeds))]
+
+    @functools.cached_property
+    def every_row(self) -> list[EveryRow]:
+        """The same of every row, for scores of episodes and transitions."""
+        return [EveryRow(self, member) for member in range(len(self.seeds))]
+
+    def _rng(self, stream: int) -> np.random.Generator:
+        return np.random.default_rng([self.seeds[0], stream])
+
+    # -- critic ----------------------------------------------------------------------------------------------------
+
+    @property
+    def can_learn_values(self) -> bool:
+        """Rewards and continuous actions."""
+        return self.data.rewards is not None and not self.data.discrete_actions
+
+    @property
+    def fitted(self) -> FittedCritic:
+        """The behavioural critic with its diagnosis."""
+        if self.computed.critic is None:
+            self.computed.critic = self._fit()
+        return self.computed.critic
+
+    def _fit(self) -> FittedCritic:
+        if self.data.rewards is None:
+            raise no_rewards()
+        self._require_continuous()
+        from rlassay.critic.fit import fit_critic
+
+        settings, scaling = self.settings.critic, self.shared.scaling
+        with self.clock.phase("critic"), self._progress("critic", settings.steps) as advance:
+            try:
+                return fit_critic(
+                    self.data, settings, self.seeds, scaling=scaling, on_progress=advance
+                )
+            except DatasetError as error:
+                raise Unavailable("no_critic", error.what, error.remedy or OTHER_SCORES) from None
+
+    def _require_continuous(self) -> None:
+        if self.data.discrete_actions:
+            raise Unavailable(
+                "discrete_actions",
+                "the actions are discrete, and random actions are drawn from a box",
+            )
+
+    @contextmanager
+    def _progress(self, name: str, steps: int, shown: bool | None = None):
+        if not (self.show_progress if shown is None else shown):
+            yield lambda done, news="": None
+            return
+        with progress(f"{name} of {self.data.origin.source}", steps) as advance:
+            yield advance
+
+    # -- transport -------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def problem_rows(self) -> np.ndarray:
+        """Row numbers behind the transport problem: the evaluated ones and those the potentials learn from."""
+        total = len(self.data)
+        count = min(total, TRANSPORT_ROWS + len(self.rows))
+        others = self._rng(TRANSPORT_STREAM).choice(total, count, replace=False)
+        return np.union1d(self.rows, others)
+
+    @functools.cached_property
+    def problem(self) -> Problem:
+        """The transport problem on a bounded sample of the rows."""
+        from rlassay.critic.fit import q_apply, q_parameters
+
+        critic, scaling = self.fitted.critic, self.shared.scaling
+        rows = self.problem_rows
+        evaluated = np.searchsorted(rows, self.rows)
+        training = np.setdiff1d(np.arange(len(rows)), evaluated)
+        return Problem(
+            states=scaling.observations(self.data.observations[rows]),
+            actions=self.data.actions[rows].astype(np.float32),
+            episodes=self.data.episode_index[rows],
+            low=scaling.low.astype(np.float32),
+            high=scaling.high.astype(np.float32),
+            q_apply=q_apply,
+            q_params=q_parameters(critic),
+            training_rows=training if len(training) else evaluated,
+            evaluation_rows=evaluated,
+        )
+
+    @property
+    def pairs(self) -> list[Pairs]:
+        """Evaluated rows with fresh random actions, a list over seeds; costs are those of `transport.cost`."""
+        if self.computed.pairs is None:
+            problem = self.problem
+            with self.clock.phase("transport"):
+                settings = self.settings.transport
+                self.computed.pairs = evaluated_pairs(problem, settings, self.seeds)
+        return self.computed.pairs
+
+    def pairs_for(self, estimator: str) -> list[Pairs]:
+        """The same pairs with the cost of one estimator."""
+        if self.transport_settings(estimator).cost == self.settings.transport.cost:
+            return self.pairs
+        costs = [rows.costs(estimator) for rows in self.evaluated]
+        return [replace(one, costs=each) for one, each in zip(self.pairs, costs, strict=True)]
+
+    def transport_settings(self, estimator: str) -> TransportSettings:
+        """The estimator's settings, with the pooled epsilon of a comparison where there is one."""
+        settings = self.plan.transport_for(estimator)
+        epsilon = self.shared.epsilons.get(estimator)
+        return settings if epsilon is None else replace(settings, epsilon=epsilon)
+
+    def transport(self, estimator: str) -> list[TransportResult]:
+        """Results of one estimator, a list over seeds."""
+        found = self.computed.transport
+        if estimator not in found:
+            settings, pairs = self.transport_settings(estimator), self.pairs_for(estimator)
+            shown = self.show_progress and ESTIMATORS[estimator].trains
+            with (
+                self.clock.phase("transport"),
+                self._progress("potentials", settings.steps, shown) as advance,
+            ):
+                found[estimator] = estimate(
+                    self.problem,
+                    settings,
+                    self.seeds,
+                    pairs=pairs,
+                    on_progress=lambda done: advance(done, ""),
+                )
+        return found[estimator]
+
+    # -- baselines -------------------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def policy_split(self) -> tuple[np.ndarray, np.ndarray]:
+        """Training and held-out rows of the cloned policy, apart by episodes where there are several."""
+        settings, held = self.settings.baselines, self.settings.critic.holdout
+        return split_rows(self.data, settings.fit_rows, held or 0.2, self.seeds[0])
+
+    @functools.cached_property
+    def policies(self) -> Policies:
+        """A cloned and a tanh-normal policy, fitted to the training rows."""
+        self._require_continuous()
+        from rlassay.scoring.policies import fit_policies
+
+        rows, scaling = self.policy_split[0], self.shared.scaling
+        states = scaling.observations(self.data.observations[rows])
+        actions = self.data.actions[rows]
+        with self.clock.phase("scores"):
+            return fit_policies(
+                states, actions, scaling.actions(actions), self.settings.baselines, self.seeds
+            )
+
+    @functools.cached_property
+    def neighbour_rows(self) -> np.ndarray:
+        """Rows among which neighbours are sought."""
+        rng = self._rng(NEIGHBOUR_STREAM)
+        count = min(self.settings.baselines.neighbour_rows, len(self.rows))
+        return np.sort(rng.choice(self.rows, count, replace=False))
+
+    @functools.cached_property
+    def neighbour_entropies(self) -> tuple[np.ndarray, np.ndarray]:
+        """Entropy contributions and the rows they belong to."""
+        rows = self.neighbour_rows
+        points = self.shared.scaling.inputs(self.data.observations[rows], self.data.actions[rows])
+        values, kept = neighbour_entropy(points, self.settings.baselines.neighbours)
+        if len(values) == 0:
+            raise Unavailable("too_few_rows", "fewer distinct rows than neighbours")
+        return values, rows[kept]
+
+    @functools.cached_property
+    def cells(self) -> tuple[int, int]:
+        """Distinct cells and distinct transitions of the whole file."""
+        grid = (self.shared.cell_low, self.shared.cell_high, self.settings.baselines.bins)
+        return count_cells(self.data.observations, self.data.actions, *grid)
+
+
+def shared_statistics(datasets: Sequence[Dataset]) -> Shared:
+    """Pooled standardisation, action bounds and grid of several datasets of one task."""
+    columns = [(data.observations, data.actions) for data in datasets]
+    lows = [np.concatenate([o.min(axis=0), a.min(axis=0)]) for o, a in columns]
+    highs = [np.concatenate([o.max(axis=0), a.max(axis=0)]) for o, a in columns]
+    return Shared(
+        Scaling.of(*datasets),
+        np.min(lows, axis=0).astype(np.float64),
+        np.max(highs, axis=0).astype(np.float64),
+    )
+
+
+def pooled_epsilons(
+    assessments: Sequence[Assessment], estimators: Sequence[str]
+) -> dict[str, float]:
+    """One absolute epsilon an estimator, from the costs of every dataset and seed."""
+    found = {}
+    for estimator in estimators:
+        costs = [one.costs for each in assessments for one in each.pairs_for(estimator)]
+        found[estimator] = resolve_epsilon(assessments[0].plan.transport_for(estimator), *costs)
+    return found

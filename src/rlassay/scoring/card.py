@@ -1,0 +1,257 @@
+"""Putting a card together: scores, diagnosis, series, inspection, software, warnings, seconds."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+import rlassay
+from rlassay import settings as change_settings
+from rlassay.critic.diagnosis import warnings_of
+from rlassay.data.dataset import Dataset
+from rlassay.errors import DatasetError
+from rlassay.inspection import inspect
+from rlassay.results.card import Caution, Scorecard
+from rlassay.runtime import available_cores
+from rlassay.scoring.assessment import Assessment
+from rlassay.scoring.measure import Missing, measure_all
+from rlassay.scoring.series import row_scores, series
+from rlassay.transport.settings import RELATIVE_EPSILON
+
+TINY = 1_000  # transitions below which learned scores rest on little
+
+
+def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
+    """Measure the named scores and describe how they came about."""
+    data = assessment.data
+    scores, missing = measure_all(assessment, names)
+    if not scores:
+        name, reason = missing[0]
+        raise DatasetError(
+            f"none of the scores asked for can be computed from {data.origin.source}: {name} is not given: {reason.what}",
+            remedy=reason.remedy,
+        )
+    inspection = inspect(data).to_dict()
+    warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
+    figures = series(assessment)
+    return Scorecard(
+        dataset=describe(data),
+        settings=used_settings(assessment),
+        scores=scores,
+        diagnosis=diagnosis(assessment),
+        series=figures,
+        inspection=inspection,
+        command=command,
+        software=software(),
+        warnings=tuple(warnings),
+        seconds=assessment.clock.seconds(),
+    )
+
+
+def describe(data: Dataset) -> dict[str, Any]:
+    """The card's block on the dataset."""
+    return {
+        "source": data.origin.source,
+        "format": data.origin.format,
+        "fingerprint": data.fingerprint,
+        "transitions": len(data),
+        "episodes": data.episode_count,
+        "observation_dim": data.observation_dim,
+        "action_dim": data.action_dim,
+        "env_id": data.env_id,
+    }
+
+
+def used_settings(assessment: Assessment) -> dict[str, Any]:
+    """Every setting that was used, by its key, and what is not a setting: preset, seeds, reference."""
+    reference = assessment.reference
+    return {
+        **change_settings.flatten(assessment.settings),
+        "preset": assessment.plan.preset,
+        "seeds": list(assessment.seeds),
+        "reference": None if reference is None else [reference.low, reference.high],
+        "pooled": bool(assessment.shared.epsilons),
+    }
+
+
+def diagnosis(assessment: Assessment) -> dict[str, Any]:
+    """What critic and transport know about their own quality; empty parts where nothing was computed."""
+    found: dict[str, Any] = {"critic": {}, "transport": {}}
+    if (fitted := assessment.computed.critic) is not None:
+        found["critic"] = dict(fitted.critic.diagnosis)
+        found["critic"]["discount"] = assessment.settings.critic.discount
+        advantage = row_scores(assessment)["advantage"]
+        found["critic"]["advantage_deviation"] = float(advantage.std())
+    if assessment.computed.transport:
+        found["transport"] = _transport_diagnosis(assessment)
+    return found
+
+
+def _transport_diagnosis(assessment: Assessment) -> dict[str, Any]:
+    settings = assessment.settings.transport
+    found: dict[str, Any] = {
+        "estimator": settings.estimator,
+        "cost": assessment.transport_settings(settings.estimator).cost,
+        "random_policy": settings.random_policy,
+        "epsilon_rule": epsilon_rule(assessment, settings.estimator),
+    }
+    for estimator, results in assessment.computed.transport.items():
+        shared = {name for result in results for name in result.diagnosis}
+        found[estimator] = {
+            "cost": results[0].cost,
+            "epsilon": float(np.mean([result.epsilon for result in results])),
+            "epsilon_rule": epsilon_rule(assessment, estimator),
+            "converged": _all_converged([result.converged for result in results]),
+            **{
+                name: _mean([result.diagnosis[name] for result in results])
+                for name in sorted(shared)
+            },
+        }
+    return found
+
+
+def epsilon_rule(assessment: Assessment, estimator: str) -> str:
+    """How epsilon came about: two cards compare only when the rules agree."""
+    if assessment.settings.transport.epsilon is not None:
+        return f"absolute {assessment.settings.transport.epsilon:g}"
+    pooled = ", pooled" if assessment.shared.epsilons else ""
+    return f"{RELATIVE_EPSILON[estimator]:g} sd of the cost{pooled}"
+
+
+def _all_converged(verdicts: list[bool | None]) -> bool | None:
+    return None if None in verdicts else all(verdicts)
+
+
+def _mean(values: list[Any]) -> Any:
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return float(np.mean(values))
+    return values[0]
+
+
+def software() -> dict[str, Any]:
+    """Versions and compute threads."""
+    single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
+    return {
+        "rlassay": rlassay.__version__,
+        "python": platform.python_version(),
+        "jax": version("jax"),
+        "numpy": np.__version__,
+        "threads": 1 if single else available_cores(),
+    }
+
+
+# -- warnings: what the reader must know -----------------------------------------------------------------------------
+
+
+def data_warnings(data: Dataset) -> list[Caution]:
+    """Size, flags, rewards and bounds."""
+    found = [Caution(note.code, note.message, note.remedy) for note in data.origin.notes]
+    if len(data) < TINY:
+        found.append(
+            Caution(
+                "tiny_dataset",
+                f"{len(data):,} transitions are few; learned scores rest on {TINY:,} or more",
+                "trust counted scores only, or collect more data",
+            )
+        )
+    if data.episode_count == 1:
+        found.append(
+            Caution(
+                "one_episode",
+                "one episode gives no interval: episodes are what is resampled",
+                "collect more episodes, or check that the file marks their ends",
+            )
+        )
+    elif data.episode_count == len(data):
+        found.append(
+            Caution(
+                "one_step_episodes",
+                "every episode has one step, so a value is a reward",
+                "check the terminal and timeout flags if the task has longer episodes",
+            )
+        )
+    return found + _reward_warnings(data) + _bound_warnings(data)
+
+
+def _reward_warnings(data: Dataset) -> list[Caution]:
+    if data.rewards is None:
+        return [
+            Caution(
+                "no_rewards",
+                "the data has no rewards; only the scores that need none are given",
+                "add a reward column, for example a success flag",
+            )
+        ]
+    if len(data) > 1 and np.ptp(data.rewards) == 0:
+        return [
+            Caution(
+                "constant_reward",
+                f"every reward is {float(data.rewards[0]):g}; values tell lengths of episodes at most",
+                "check that the reward column was recorded",
+            )
+        ]
+    return []
+
+
+def _bound_warnings(data: Dataset) -> list[Caution]:
+    if data.discrete_actions:
+        return [
+            Caution(
+                "discrete_actions",
+                "the actions are discrete; scores that compare with random actions need continuous ones",
+                "use the counted scores",
+            )
+        ]
+    if not data.action_bounds()[2]:
+        return [
+            Caution(
+                "action_bounds_from_data",
+                "the file names no action bounds; random actions span the recorded range",
+                "name the environment, or store the bounds in the file",
+            )
+        ]
+    return []
+
+
+def assessment_warnings(assessment: Assessment) -> list[Caution]:
+    """What critic and transport found out about themselves."""
+    found: list[Caution] = []
+    discount = assessment.settings.critic.discount
+    if (fitted := assessment.computed.critic) is not None:
+        longest = int(assessment.data.episode_lengths.max())
+        found += warnings_of(fitted.critic.diagnosis, longest, discount)
+    for estimator, results in assessment.computed.transport.items():
+        if any(result.converged is False for result in results):
+            found.append(
+                Caution(
+                    "transport_not_converged",
+                    f"bwd.{estimator} has not converged",
+                    "raise transport.steps or transport.epsilon, or use the estimator exact",
+                )
+            )
+    reference = assessment.reference
+    if reference is not None and reference.note:
+        found.append(
+            Caution(
+                "reference_note",
+                f"{reference.family}: {reference.note}",
+                "read `relative` and `tq` as a common scale, not as a share of what is possible",
+            )
+        )
+    return found
+
+
+def _unavailable(missing: list[Missing]) -> list[Caution]:
+    """Scores that are missing for one reason become one warning."""
+    names: dict[tuple[str, str], list[str]] = {}
+    for name, reason in missing:
+        names.setdefault((reason.what, reason.remedy or ""), []).append(name)
+    return [
+        Caution("score_unavailable", f"{', '.join(each)} not given: {what}", remedy)
+        for (what, remedy), each in names.items()
+    ]

@@ -1,0 +1,108 @@
+"""Ranking cards of one task: what must agree, who leads, and who cannot be told apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rlassay.data.dataset import Dataset
+from rlassay.errors import DatasetError
+from rlassay.results.card import Comparison, Rank, Score, Scorecard
+
+
+def require_same_task(datasets: Sequence[Dataset], force: bool) -> None:
+    """Equal dimensions always; equal environment and version unless forced."""
+    _require_equal("observations", [data.observation_dim for data in datasets], datasets)
+    _require_equal("actions", [data.action_dim for data in datasets], datasets)
+    if not force:
+        _require_equal_environments([data.env_id for data in datasets])
+
+
+def _require_equal(name: str, dims: Sequence[Any], datasets: Sequence[Dataset]) -> None:
+    if len(set(dims)) > 1:
+        listing = [f"{d.origin.source}: {dim}" for d, dim in zip(datasets, dims, strict=True)]
+        raise DatasetError(
+            f"the datasets differ in the dimension of their {name}",
+            got=listing,
+            remedy="compare datasets of one task",
+        )
+
+
+def _require_equal_environments(ids: Sequence[str | None]) -> None:
+    known = sorted({task_of(env_id) for env_id in ids if env_id})
+    if len(known) > 1:
+        raise DatasetError(
+            "the datasets come from different environments or versions",
+            got=known,
+            remedy="compare datasets of one task, or insist with --force",
+        )
+
+
+def task_of(env_id: str) -> str:
+    """The environment behind an id: quality words of D4RL and Minari names are no part of the task."""
+    words = r"-(random|simple|medium|expert|replay|full|human|cloned)(?=-|$)"
+    return re.sub(words, "", env_id.lower().replace("/", "-"))
+
+
+def rank_cards(cards: Sequence[Scorecard], *, force: bool) -> Comparison:
+    """Rank the cards by every score that all of them have."""
+    if not force:
+        _require_equal_environments([card.dataset.get("env_id") for card in cards])
+        _require_same_rules(cards)
+    names = [name for name in cards[0].scores if all(name in card.scores for card in cards)]
+    sources = _sources(cards)
+    ranking = {name: rank([card[name] for card in cards], sources) for name in names}
+    return Comparison(tuple(cards), ranking)
+
+
+def _require_same_rules(cards: Sequence[Scorecard]) -> None:
+    """Values of `bwd` compare only under one estimator, cost and rule for epsilon; values only under one discount."""
+    for key in ("estimator", "cost", "epsilon_rule", "random_policy"):
+        _refuse_different(key, [card.diagnosis.get("transport", {}).get(key) for card in cards])
+    _refuse_different("discount", [card.settings.get("critic.discount") for card in cards])
+
+
+def _refuse_different(key: str, values: list[Any]) -> None:
+    known = {str(value) for value in values if value is not None}
+    if len(known) > 1:
+        raise DatasetError(
+            f"the cards differ in their {key}",
+            got=sorted(known),
+            remedy="score the datasets again with equal settings, or compare the data themselves",
+        )
+
+
+def _sources(cards: Sequence[Scorecard]) -> list[str]:
+    """One name a card; equal sources are numbered."""
+    names = [str(card.dataset["source"]) for card in cards]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: k + 1].count(name)})"
+        for k, name in enumerate(names)
+    ]
+
+
+def rank(scores: Sequence[Score], sources: Sequence[str]) -> list[Rank]:
+    """Best first. Two are tied when their difference is within its own 95 % interval, or their values are equal."""
+    sign = -1 if scores[0].direction == "higher" else 1
+    order = sorted(range(len(scores)), key=lambda k: (sign * scores[k].value, k))
+    return [
+        Rank(
+            source=sources[k],
+            rank=1 + sum(sign * scores[j].value < sign * scores[k].value for j in order),
+            value=scores[k].value,
+            interval=scores[k].interval,
+            tied_with=[sources[j] for j in order if j != k and tied(scores[k], scores[j])],
+        )
+        for k in order
+    ]
+
+
+def tied(one: Score, other: Score) -> bool:
+    """The datasets are independent, so half-widths add in squares."""
+    if one.interval is None or other.interval is None:
+        return one.value == other.value
+    first, second = ((high - low) / 2 for low, high in (one.interval, other.interval))
+    return bool(abs(one.value - other.value) <= np.hypot(first, second))

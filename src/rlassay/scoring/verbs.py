@@ -1,0 +1,265 @@
+"""The verbs: `score` makes a scorecard of one dataset, `compare` ranks several, `episode_scores` looks inside one."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rlassay import runtime
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import Reference, reference_for
+from rlassay.errors import DatasetError, SettingsError
+from rlassay.formats import load
+from rlassay.results.card import Comparison, Scorecard
+from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
+from rlassay.scoring.card import make_card
+from rlassay.scoring.clock import Clock
+from rlassay.scoring.compare import rank_cards, require_same_task
+from rlassay.scoring.episodes import refuse_unknown, table_of, transitions_of
+from rlassay.scoring.registry import resolve, spec_of
+from rlassay.scoring.settings import Plan, Shared, plan
+
+
+def score(
+    source: Any,
+    *,
+    preset: str = "default",
+    seeds: int = 1,
+    seed: int = 0,
+    scores: Sequence[str] | None = None,
+    reference: tuple[float, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    env_id: str | None = None,
+    read: Mapping[str, Any] | None = None,
+    show_progress: bool = False,
+    command: str | None = None,
+) -> Scorecard:
+    """The scorecard of a dataset: anything that `rlassay.load` takes; `env_id` names its task if the file does not, `read` holds
+    further options of `rlassay.load`.
+
+    `scores` names some of the registered scores, all by default. `reference` holds the returns that count as 0 and 1 in
+    `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`.
+    """
+    names = resolve(scores)
+    assessment = assess(
+        source,
+        preset=preset,
+        seeds=seeds,
+        seed=seed,
+        reference=reference,
+        settings=settings,
+        read={"env_id": env_id} | dict(read or {}),
+        show_progress=show_progress,
+    )
+    given = [assessment.data], preset, seeds, seed, scores, reference, settings
+    return make_card(assessment, names, command or repeat_command(*given))
+
+
+def assess(
+    source: Any,
+    *,
+    preset: str = "default",
+    seeds: int = 1,
+    seed: int = 0,
+    reference: tuple[float, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    read: Mapping[str, Any] | None = None,
+    show_progress: bool = False,
+) -> Assessment:
+    """The work behind `score`, for whoever needs rows instead of means: critic, transport and columns on demand."""
+    clock = Clock()
+    chosen = plan(preset, settings)
+    data = _load(source, clock, read)
+    return _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
+
+
+def score_with_episodes(
+    source: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    seeds: int = 1,
+    seed: int = 0,
+    reference: tuple[float, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    read: Mapping[str, Any] | None = None,
+    show_progress: bool = False,
+) -> tuple[Scorecard, EpisodeTable]:
+    """The scorecard and the table of episodes, of the same critics."""
+    names = resolve(scores)
+    options = {"preset": preset, "seeds": seeds, "seed": seed}
+    more = {"reference": reference, "settings": settings, "read": read}
+    assessment = assess(source, **options, **more, show_progress=show_progress)
+    command = repeat_command([assessment.data], preset, seeds, seed, scores, reference, settings)
+    return make_card(assessment, names, command), table_of(assessment)
+
+
+def episode_scores(
+    data: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+) -> EpisodeTable:
+    """Scores of every episode: the named ones, else all that the data allows. Means over `seeds` critics."""
+    refuse_unknown(scores)
+    return table_of(assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds), scores)
+
+
+def transition_scores(
+    data: Any,
+    *,
+    scores: Sequence[str] | None = None,
+    preset: str = "default",
+    settings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    seeds: int = 1,
+) -> dict[str, np.ndarray]:
+    """The same for every transition, in the order of the rows; NaN where a score has no value."""
+    refuse_unknown(scores)
+    assessment = assess(data, preset=preset, settings=settings, seed=seed, seeds=seeds)
+    return transitions_of(assessment, scores)
+
+
+def compare(
+    sources: Sequence[Any],
+    *,
+    preset: str = "default",
+    seeds: int = 1,
+    seed: int = 0,
+    scores: Sequence[str] | None = None,
+    reference: tuple[float, float] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    force: bool = False,
+    show_progress: bool = False,
+    command: str | None = None,
+) -> Comparison:
+    """Rank several datasets of one task with pooled standardisation, bounds, grid and epsilon.
+
+    Scorecards may be given instead of data; they are ranked as they are, if their estimator, cost and epsilon agree.
+    """
+    if len(sources) < 2:
+        raise SettingsError("a comparison needs two datasets or more", got=len(sources))
+    cards = [source for source in sources if isinstance(source, Scorecard)]
+    if cards:
+        if len(cards) < len(sources):
+            raise SettingsError(
+                "scorecards and datasets cannot be mixed",
+                remedy="compare the data, or cards of all of them",
+            )
+        return rank_cards(cards, force=force)
+    names, chosen = resolve(scores), plan(preset, settings)
+    clocks = [Clock() for _ in sources]
+    datasets = []
+    for source, clock in zip(sources, clocks, strict=True):
+        datasets.append(_load(source, clock))
+    require_same_task(datasets, force)
+    given = datasets, preset, seeds, seed, scores, reference, settings
+    command = command or repeat_command(*given, verb="compare")
+    shared = shared_statistics(datasets)
+    assessments = [
+        _assessment(data, chosen, seeds, seed, reference, clock, show_progress, shared)
+        for data, clock in zip(datasets, clocks, strict=True)
+    ]
+    _share_epsilons(assessments, names)
+    return rank_cards([make_card(each, names, command) for each in assessments], force=True)
+
+
+def _share_epsilons(assessments: list[Assessment], names: Sequence[str]) -> None:
+    """One epsilon for all: one that moved with the data would break the order."""
+    default = assessments[0].settings.transport.estimator
+    wanted = {spec_of(name, default).estimator for name in names} - {None}
+    able = [each for each in assessments if each.can_learn_values]
+    if not wanted or not able:
+        return
+    epsilons = pooled_epsilons(able, sorted(str(name) for name in wanted))
+    for each in able:
+        each.share(replace(each.shared, epsilons=epsilons))
+
+
+def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> Dataset:
+    runtime.keep_compiled_programs()
+    with clock.phase("load"):
+        data = load(source, **(read or {}))
+        _require_finite(data)
+    return data
+
+
+def _require_finite(data: Dataset) -> None:
+    for name in ("observations", "actions", "rewards"):
+        column = getattr(data, name)
+        if column is not None and not np.isfinite(column).all():
+            rows = np.flatnonzero(~np.isfinite(column.reshape(len(data), -1)).all(axis=1))
+            raise DatasetError(
+                f"{name} of {data.origin.source} are not finite in {len(rows):,} rows, first row {rows[0]:,}",
+                remedy="`rlassay inspect` names the rows; drop or repair them",
+            )
+
+
+def _assessment(
+    data: Dataset,
+    chosen: Plan,
+    seeds: int,
+    seed: int,
+    reference: tuple[float, float] | None,
+    clock: Clock,
+    show_progress: bool,
+    shared: Shared | None = None,
+) -> Assessment:
+    if seeds < 1:
+        raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
+    return Assessment(
+        data,
+        chosen,
+        range(seed, seed + seeds),
+        shared=shared,
+        reference=_reference(data, reference),
+        clock=clock,
+        show_progress=show_progress,
+    )
+
+
+def _reference(data: Dataset, given: tuple[float, float] | None) -> Reference | None:
+    if given is None:
+        return reference_for(data.env_id)
+    low, high = (float(value) for value in given)
+    if not low < high:
+        raise SettingsError(
+            "the reference returns are out of order",
+            allowed="LOW,HIGH with LOW below HIGH",
+            got=given,
+        )
+    return Reference(low, high, "given", horizon=int(data.episode_lengths.max()))
+
+
+def repeat_command(
+    datasets: Sequence[Dataset],
+    preset: str,
+    seeds: int,
+    seed: int,
+    scores: Sequence[str] | None,
+    reference: tuple[float, float] | None,
+    settings: Mapping[str, Any] | None,
+    verb: str = "score",
+) -> str:
+    """The command line that makes the same card again."""
+    words = ["rlassay", verb, *(data.origin.source for data in datasets), "--preset", preset]
+    words += ["--seeds", str(seeds), "--seed", str(seed)]
+    if scores is not None:
+        words += ["--scores", ",".join(scores)]
+    if reference is not None:
+        words += ["--reference", f"{reference[0]:g},{reference[1]:g}"]
+    for key, value in (settings or {}).items():
+        words += ["--set", f"{key}={_setting_text(value)}"]
+    return shlex.join(words)
+
+
+def _setting_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
