@@ -12,7 +12,7 @@ from rlassay.collect.settings import TD3Settings
 from rlassay.collect.zoo import add_to_zoo
 from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.study import confirm, fig1, study, table1, table2
+from rlassay.study import confirm, d4rl, fig1, study, table1, table2
 from rlassay.study.analysis.correlate import POOLED, min_max
 from rlassay.study.analysis.questions import Grid, dataset_weights
 from rlassay.study.d4rl import find_files
@@ -316,3 +316,20 @@ def test_json_of_a_table_names_command_and_software(tmp_path):
     assert about["command"] == "rlassay study x"
     assert about["software"]["numpy"]
     assert read_table(tmp_path / "t.csv") == [{"a": 1.5, "b": None}]
+
+
+def test_directions_of_scores_are_those_of_their_definitions(tmp_path, monkeypatch):
+    """On D4RL files less cloning error with a better oracle is agreement: Pearson 1, as for the return."""
+    rows = [
+        {"environment": environment, "dataset": dataset, "score_name": name, "seed": seed, "value": value, "oracle": 10.0 * k}
+        for environment in ("hopper", "walker2d")
+        for k, dataset in enumerate(("random", "medium", "expert"))
+        for name, value in (("return", float(k)), ("bc_error", -float(k)))
+        for seed in range(2)
+    ]  # fmt: skip
+    monkeypatch.setattr(d4rl, "find_files", lambda folder: [(tmp_path, "all")])
+    monkeypatch.setattr(d4rl, "score_rows", lambda path, dataset, report: rows)
+    d4rl.d4rl_table("table1", tmp_path, tmp_path, lambda line: None)
+    found = read_table(tmp_path / "d4rl" / "correlations.csv")
+    assert {row["score_name"] for row in found} == {"return", "bc_error"}
+    assert all(row["value"] == pytest.approx(1) for row in found if row["kind"] == "pearson")

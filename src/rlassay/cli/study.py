@@ -88,8 +88,11 @@ def study_command(
     if not emit_json(outcome, json_file):
         show_study(text, Console())
     if missing:
-        shown = "; ".join(missing[:3]) + (
-            f"; and {len(missing) - 3} more" if len(missing) > 3 else ""
-        )
-        typer.echo(f"incomplete, {len(missing)} cells are empty: {shown}. Add --run to compute them.", err=True)  # fmt: skip
+        typer.echo(_what_is_missing(missing), err=True)
         raise typer.Exit(PARTIAL)
+
+
+def _what_is_missing(cells: list[str]) -> str:
+    more = f"; and {len(cells) - 3} more" if len(cells) > 3 else ""
+    shown = "; ".join(cells[:3]) + more
+    return f"incomplete, {len(cells)} cells are empty: {shown}. Add --run to compute them."
