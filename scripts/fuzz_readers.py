@@ -82,7 +82,10 @@ def robomimic(path: Path) -> Columns:
 
 
 def lerobot(path: Path) -> Columns:
-    tables = [pq.read_table(file) for file in sorted(path.glob("data/*/*.parquet"))]
+    wanted = ("index", "observation.state", "action", "next.reward")  # as the reader: no other page
+    files = sorted(path.glob("data/*/*.parquet"))
+    known = [name for name in wanted if name in pq.read_schema(files[0]).names]
+    tables = [pq.read_table(file, columns=known) for file in files]
     rows = sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["index"])  # fmt: skip
     rewards = (
         None if "next.reward" not in rows[0] else np.array([row["next.reward"] for row in rows])

@@ -246,10 +246,11 @@ def commands(row: Row, entry: Entry, path: Path) -> None:
             "score": ["score", str(path), *entry.options, "--preset", "fast", "--seeds", "1", "--json", "-"],
             "curate": ["curate", str(path), *entry.options, "--keep", "0.5", "--dry-run", "--preset", "fast"],
         }  # fmt: skip
-        rule = (
-            "bc_error" if row.mean == "none" else "return"
-        )  # without rewards, how well a clone explains it
-        steps["curate"] += ["--by", rule, "--scores", rule]
+        without = (
+            row.mean == "none"
+        )  # rewards: then how little a clone is surprised by an episode counts
+        steps["curate"] += ["--by", "bc_surprise" if without else "return"]
+        steps["curate"] += ["--scores", "bc_error" if without else "return"]
         if row.episodes == "1":  # no share of one episode can be chosen
             del steps["curate"]
         for name, words in steps.items():

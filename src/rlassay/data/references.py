@@ -89,9 +89,7 @@ def reference_of(data: Dataset) -> Reference | None:
         return family
     low, high = data.origin.reference
     horizon = family.horizon if family else None
-    return Reference(
-        low, high, "file", "reference returns are those that the dataset states", horizon
-    )
+    return Reference(low, high, "file", None, horizon)
 
 
 def usable_reference(low: object, high: object) -> tuple[float, float] | None:
