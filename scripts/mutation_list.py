@@ -197,7 +197,19 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         f"{_CRITIC}/fit.py",
         "(~columns.terminal[kept]).astype(np.float32)",
         "np.ones(len(kept), np.float32)",
-        CRITIC + "::test_terminals_end_the_value_and_timeouts_do_not",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/fit.py",
+        'settings.discount * batch["continues"] * following[:, 0]',
+        "settings.discount * following[:, 0]",
+        RETURNS,
+    ),
+    (
+        f"{_CRITIC}/fit.py",
+        'state["target"], online["q"], settings.target_rate',
+        'online["q"], state["target"], settings.target_rate',
+        RETURNS,
     ),
     (
         f"{_CRITIC}/diagnosis.py",
@@ -232,8 +244,8 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     (
         f"{_SCORING}/scores.py",
-        "np.where(high > low, (high - mean) / above_lowest, 0.0)",
-        "(high - mean) / above_lowest",
+        "(high - mean) / above_lowest, 0.0)",
+        "(high - low) / above_lowest, 0.0)",
         SCORES,
     ),
     (

@@ -5,7 +5,8 @@ import pytest
 
 from probes import walks
 from rlassay.critic import Critic, CriticSettings, Scaling
-from rlassay.critic.fit import _Training
+from rlassay.critic.fit import _initial_state, _make_step, _Training
+from rlassay.critic.model import forward
 from rlassay.critic.targets import (
     Columns,
     bootstrapped_returns,
@@ -147,3 +148,33 @@ def test_targets_are_standardised_by_the_first_returns():
     critic = constant_critic(q=30.0, v=20.0)
     assert critic.v(0, np.zeros((2, 1))) == pytest.approx(20.0)
     assert critic.q(0, np.zeros((2, 1)), np.zeros((2, 1))) == pytest.approx(30.0)
+
+
+def test_one_step_targets_leave_out_cuts_and_end_at_terminals(monkeypatch):
+    settings = CriticSettings(method="sarsa", steps=1, hidden=(4,))
+    training = _Training(three_episodes(), None, settings, (0,), lambda *news: None)
+    seen: list = []
+    monkeypatch.setattr(training, "_run", lambda rows, first, steps: seen.append(rows[0]))
+    training.with_steps()
+    [rows] = seen
+    assert rows["rewards"].tolist() == [1.0, 2.0, 3.0, 5.0]  # the two cut ends have no next action
+    assert rows["continues"].tolist() == [1.0, 0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("target_rate", [1.0, 0.25])
+def test_one_update_minimises_the_squared_distance_to_its_target(target_rate):
+    """The loss of a step is that of its formula: rewards + discount * continues * Q of the next row."""
+    settings = CriticSettings(method="sarsa", discount=0.5, hidden=(3,), target_rate=target_rate)
+    state = _initial_state(settings, 0, (1, 2))
+    rng = np.random.default_rng(0)
+    inputs, following = rng.normal(size=(2, 4, 2)).astype(np.float32)
+    batch = {"inputs": inputs, "following": following, "rewards": np.arange(4, dtype=np.float32)}
+    batch["continues"] = np.array([1, 0, 1, 0], np.float32)
+    q, after = (np.asarray(forward(state["online"]["q"], x)) for x in (inputs, following))
+    wanted = np.arange(4) + 0.5 * np.array([1, 0, 1, 0]) * after
+    moved, info = _make_step(settings, 1)(state, None, batch)
+    assert float(info["loss"]) == pytest.approx(((q - wanted) ** 2).mean(), rel=1e-5)
+    if target_rate < 1:
+        old, new = (np.asarray(s["online"]["q"][0]["w"]) for s in (state, moved))
+        slow = np.asarray(moved["target"][0]["w"])
+        np.testing.assert_allclose(slow, 0.75 * old + 0.25 * new, rtol=1e-5, atol=1e-7)
