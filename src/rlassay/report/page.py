@@ -43,7 +43,7 @@ def page_html(cards: list[Scorecard], comparison: Mapping[str, Any] | None = Non
     detailed = len(cards)
     while True:
         html = _render(cards, comparison, detailed)
-        if len(html.encode()) <= MAX_BYTES:
+        if len(html.encode(errors="backslashreplace")) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:
             raise SettingsError(
