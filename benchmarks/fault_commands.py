@@ -18,10 +18,10 @@ COLLECTING = (
     "td3.random_steps=200",
     "td3.batch_size=16",
     "td3.hidden=16",
-    "td3.eval_every=1000",
+    "td3.eval_every=400",
     "td3.eval_episodes=1",
     "td3.checkpoint_every=200",
-    "levels=0,1000",
+    "levels=0,400,1200",
     "transitions=400",
 )
 

@@ -26,16 +26,20 @@ def help_text(*arguments: str) -> str:
     return done.stdout.strip()
 
 
-def commands() -> list[str]:
-    """Names of all commands, in the order of the program."""
-    lines = help_text().partition("Commands:")[2].splitlines()
-    return [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].strip()]
+def commands(*group: str) -> list[tuple[str, ...]]:
+    """All commands as words, in the order of the program; those of a group follow it."""
+    lines = help_text(*group).partition("Commands:")[2].splitlines()
+    names = [line.split()[0] for line in lines if line.startswith("  ") and line[2:3].strip()]
+    found = []
+    for name in names:
+        found += [(*group, name), *commands(*group, name)]
+    return found
 
 
 def page() -> str:
     sections = [INTRODUCTION]
-    for name in commands():
-        sections.append(f"## rlassay {name}\n\n```text\n{help_text(name)}\n```\n")
+    for words in commands():
+        sections.append(f"## rlassay {' '.join(words)}\n\n```text\n{help_text(*words)}\n```\n")
     return "\n".join(sections)
 
 

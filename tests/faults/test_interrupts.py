@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rlassay.engine.inventory import stored_runs
 from rlassay.formats import load, save
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -66,7 +67,7 @@ def is_working(process: subprocess.Popen, folder: Path, name: str) -> bool:
     if name == "convert":
         return any(folder.glob(".out.hdf5.*.part"))
     if name == "oracle":
-        return len(list(folder.glob("store/runs/*/*/lock"))) == 2
+        return any(run.state == "running" for run in stored_runs(folder / "store"))
     return "jaxlib" in Path(f"/proc/{process.pid}/maps").read_text()
 
 

@@ -86,7 +86,9 @@ def test_what_a_terminal_would_obey_is_shown(capsys):
     assert capsys.readouterr().err == f"rlassay: {SHOWN}\n"
 
 
-@pytest.mark.parametrize("words", [("inspect",), ("convert", "--to", "npz"), ("score", "--scores", "return")])  # fmt: skip
+@pytest.mark.parametrize(
+    "words", [("inspect",), ("convert", "--to", "npz"), ("score", "--scores", "return")]
+)
 def test_escapes_in_a_file_reach_no_terminal(tmp_path, words):
     """In the file's name, its environment and its notes."""
     rows = 40

@@ -49,7 +49,7 @@ def page_html(
     detailed = len(cards)
     while True:
         html = _render(cards, comparison, detailed, history or is_history(cards))
-        if len(html.encode()) <= MAX_BYTES:
+        if len(html.encode(errors="backslashreplace")) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:
             raise SettingsError(
