@@ -23,7 +23,9 @@ True
     "Dataset": """
 >>> import numpy as np, rlassay
 >>> data = rlassay.Dataset.from_columns(
-...     observations=np.zeros((4, 2)), actions=np.zeros((4, 1)), rewards=np.array([1.0, 2.0, 3.0, 4.0]),
+...     observations=np.zeros((4, 2)),
+...     actions=np.zeros((4, 1)),
+...     rewards=np.array([1.0, 2.0, 3.0, 4.0]),
 ...     terminals=np.array([False, True, False, True]),
 ... )
 >>> data.episode_returns.tolist()
@@ -65,8 +67,13 @@ True
 >>> import numpy as np, rlassay
 >>> from rlassay import samples
 >>> rlassay.register_score(
-...     "longest", lambda episode_lengths: np.asarray(float(episode_lengths.max())), direction="higher",
-...     unit="steps", needs=("episode_lengths",), description="length of the longest episode", per="dataset",
+...     "longest",
+...     lambda episode_lengths: np.asarray(float(episode_lengths.max())),
+...     direction="higher",
+...     unit="steps",
+...     needs=("episode_lengths",),
+...     description="length of the longest episode",
+...     per="dataset",
 ... )
 >>> rlassay.score(samples.paths()[1], scores=["longest"])["longest"].value
 609.0

@@ -79,7 +79,7 @@ def _signature(name: str, thing: Any) -> str:
 def _plain(text: str) -> str:
     """Annotations without their quotes, and defaults without addresses."""
     text = re.sub(r"(: |-> )(['\"])(.*?)\2", r"\1\3", text)
-    return re.sub(r"<factory>|<[^>]* at 0x[0-9a-f]+>", "...", text)
+    return re.sub(r"<factory>|<function .*? at 0x[0-9a-f]+>", "...", text)
 
 
 def _prose(thing: Any) -> str:
