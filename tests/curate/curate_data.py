@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rlassay.curation.table import EpisodeTable
 from rlassay.data.dataset import Dataset, Origin
+from rlassay.results.episode_table import EpisodeTable
 
 
 def made_dataset(

@@ -7,8 +7,8 @@ import pyarrow.parquet
 import pytest
 from curate_data import made_table
 
-from rlassay.curation.table import EpisodeTable, write_episode_table
 from rlassay.errors import SettingsError
+from rlassay.results.episode_table import EpisodeTable, write_episode_table
 
 TABLE = made_table(bwd=[1.5, np.nan, 1 / 3], **{"return": [10, 20, 30]})
 

@@ -81,7 +81,7 @@ def _refuse_one_table_of_many(episodes: Path | None, sources: list[str]) -> None
 
 def _write_episodes(data, path: Path, options: dict[str, Any]) -> None:
     import rlassay
-    from rlassay.curation.table import write_episode_table
+    from rlassay.results.episode_table import write_episode_table
 
     chosen = {name: options[name] for name in ("preset", "seed", "settings")}
     write_episode_table(path, rlassay.episode_scores(data, **chosen))

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rlassay.curation.diversity import visited_cells
-from rlassay.curation.table import Direction, EpisodeTable, write_episode_table
+from rlassay.data.cells import visited_cells
 from rlassay.data.dataset import Dataset
 from rlassay.episodes.every_row import EveryRow, cloning_surprise
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.results.episode_table import Direction, EpisodeTable, write_episode_table
 
 if TYPE_CHECKING:
     from rlassay.assay import Assessment
