@@ -17,7 +17,7 @@ LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
     {"inspection", "kernel", "policy", "rollout", "published"},
-    {"critic", "transport"},
+    {"critic", "transport", "motion"},
     {"scores"},
     {"assay", "agents"},
     {"episodes", "curation", "collect", "oracle", "verdict"},
@@ -69,7 +69,8 @@ def test_agents_do_not_import_each_other():
 
 
 @pytest.mark.parametrize(
-    "name", ["results.card", "report", "formats", "inspection", "curation", "cli", "settings"]
+    "name",
+    ["results.card", "report", "formats", "inspection", "curation", "motion", "cli", "settings"],
 )
 def test_starts_without_jax_or_simulator(name):
     heavy = "{'jax', 'mujoco', 'torch', 'ott'}"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rlassay.episodes import transition_scores as transition_scores
     from rlassay.formats import load as load
     from rlassay.formats import save as save
+    from rlassay.motion import demonstrations as demonstrations
     from rlassay.results.card import Comparison as Comparison
     from rlassay.results.card import Scorecard as Scorecard
     from rlassay.scores import register_score as register_score
@@ -44,6 +45,7 @@ _PUBLIC = {
     "episode_scores": ("rlassay.episodes", "episode_scores"),
     "transition_scores": ("rlassay.episodes", "transition_scores"),
     "curate": ("rlassay.curation", "curate"),
+    "demonstrations": ("rlassay.motion", "demonstrations"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),
     "run_oracle": ("rlassay.oracle", "oracle"),
