@@ -150,7 +150,7 @@ def extrapolated(sizes: np.ndarray, errors: np.ndarray, name: str, seed: int = 0
     return LearningCurve(sizes, errors, name, float(told), interval, float(power))
 
 
-POWERS = np.geomspace(0.05, 2.0, 60)
+POWERS = np.geomspace(0.05, 2.0, 400)
 
 
 def fit_power_law(sizes: np.ndarray, errors: np.ndarray) -> tuple[float, float, float]:

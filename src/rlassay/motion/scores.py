@@ -15,7 +15,7 @@ from rlassay.motion.information import mutual_information
 from rlassay.motion.length import adjust_for_length
 from rlassay.motion.likeness import distinctness
 from rlassay.motion.pauses import frozen, idle, saturation, stalled
-from rlassay.motion.smoothness import smoothness, tremor
+from rlassay.motion.smoothness import jitter, smoothness, tremor
 from rlassay.motion.tracking import lag_error, tracking_error
 from rlassay.motion.trajectories import Motion
 
@@ -61,6 +61,13 @@ EPISODE_SCORES: dict[str, EpisodeScore] = {
         "share of the actions' power above a quarter of the sampling rate; 0.5 is white noise",
         "lower",
         tremor,
+        0.01,
+    ),
+    "jitter": EpisodeScore(
+        "Jitter",
+        "share of the states' power above a quarter of the sampling rate; 0.5 is white noise",
+        "lower",
+        jitter,
         0.01,
     ),
     "tracking_error": EpisodeScore(

@@ -39,7 +39,8 @@ def smoothness(motion: Motion) -> np.ndarray:
     """Spectral arc length of the speed of the state, in units of its spread a step. Higher is smoother.
 
     Fails on tasks that are jerky by nature (contacts, walking), on very short episodes, and follows length: a longer
-    record of the same movement has more submovements.
+    record of the same movement has more submovements. White noise on the record is invisible to it, or even looks
+    smooth, because it raises the mean of the speed: see `jitter`.
     """
     values = np.full(motion.count, np.nan)
     if motion.scaled_states.shape[1] == 0:
@@ -63,11 +64,23 @@ def tremor(motion: Motion) -> np.ndarray:
     Constant actions have none. Fails on commands that switch by design (grippers, bang-bang control, discrete actions)
     and where the recording was filtered.
     """
+    return _fast_shares(motion.scaled_actions, motion)
+
+
+def jitter(motion: Motion) -> np.ndarray:
+    """The same share for the states: noise on what was recorded. Lower is better.
+
+    Fails where the observation holds velocities of contacts or switches, which are fast by nature, and where the
+    recording was filtered.
+    """
+    return _fast_shares(motion.scaled_states, motion)
+
+
+def _fast_shares(signals: np.ndarray, motion: Motion) -> np.ndarray:
     values = np.full(motion.count, np.nan)
-    actions = motion.scaled_actions
     for number, rows in enumerate(motion.rows()):
         if rows.stop - rows.start >= SHORTEST:
-            values[number] = fast_share(actions[rows])
+            values[number] = fast_share(signals[rows])
     return values
 
 
