@@ -19,6 +19,7 @@ NEIGHBOURS = 5
 DIMENSIONS = 8
 STEPS = 7  # sizes of a curve, at most
 DRAWS = 200  # of the extrapolation's interval
+FEW_REPEATS = 1.45  # Student's t over the normal quantile, times sqrt(5 / 4): resampling five repeats shows too little
 WORTHWHILE = 0.05  # a relative gain below this from twice the episodes: they are enough
 STREAM = 73
 Regressor = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -128,25 +129,37 @@ def linear(states: np.ndarray, actions: np.ndarray, asked: np.ndarray) -> np.nda
     inputs = np.concatenate([states, np.ones((len(states), 1))], axis=1)
     gram = inputs.T @ inputs + 1e-3 * len(inputs) * np.eye(inputs.shape[1])
     weights = np.linalg.solve(gram, inputs.T @ actions)
-    return asked @ weights[:-1] + weights[-1]
+    told = asked @ weights[:-1] + weights[-1]
+    return np.clip(told, actions.min(axis=0), actions.max(axis=0))  # no action beyond those seen
 
 
-REGRESSORS: dict[str, Regressor] = {"nearest": nearest, "linear": linear}
+def constant(states: np.ndarray, actions: np.ndarray, asked: np.ndarray) -> np.ndarray:
+    """The mean action, whatever the state: the best where actions do not depend on states."""
+    return np.broadcast_to(actions.mean(axis=0), (len(asked), actions.shape[1]))
+
+
+REGRESSORS: dict[str, Regressor] = {"constant": constant, "nearest": nearest, "linear": linear}
 
 
 def extrapolated(sizes: np.ndarray, errors: np.ndarray, name: str, seed: int = 0) -> LearningCurve:
-    """Fit floor + scale * n^-power to the mean curve, and to resampled repeats for the interval."""
+    """Fit floor + scale * n^-power to the mean curve.
+
+    The interval comes from resampled repeats, each fitted from a random one of the three smallest sizes on, so that it
+    also shows how far the law itself can be trusted.
+    """
     twice = 2.0 * sizes[-1]
     floor, scale, power = fit_power_law(sizes, errors.mean(axis=0))
     rng = np.random.default_rng([seed, STREAM, 99])
     drawn = []
     for _ in range(DRAWS):
         some = errors[rng.integers(0, len(errors), len(errors))].mean(axis=0)
-        a, b, c = fit_power_law(sizes, some)
+        first = int(rng.integers(0, max(1, min(3, len(sizes) - 3))))
+        a, b, c = fit_power_law(sizes[first:], some[first:])
         drawn.append(a + b * twice**-c)
     low, high = np.percentile(drawn, [5, 95])
     told = floor + scale * twice**-power
-    interval = (float(min(low, told)), float(max(high, told)))
+    below, above = max(0.0, told - low), max(0.0, high - told)
+    interval = (float(max(0.0, told - FEW_REPEATS * below)), float(told + FEW_REPEATS * above))
     return LearningCurve(sizes, errors, name, float(told), interval, float(power))
 
 
@@ -154,19 +167,21 @@ POWERS = np.geomspace(0.05, 2.0, 400)
 
 
 def fit_power_law(sizes: np.ndarray, errors: np.ndarray) -> tuple[float, float, float]:
-    """(floor, scale, power) of floor + scale * n^-power, least squares with floor and scale at least 0.
+    """(floor, scale, power) of floor + scale * n^-power with floor and scale at least 0, by least relative squares.
 
     For a given power the fit is linear, so a grid of powers finds the best one without a starting point.
     """
-    if len(sizes) < 3:
+    if len(sizes) < 3 or errors.min() <= 0:
         return float(errors[-1]), 0.0, 0.0
     fall = np.asarray(sizes, np.float64)[None, :] ** -POWERS[:, None]
-    centred = fall - fall.mean(axis=1, keepdims=True)
-    scale = (centred * (errors - errors.mean())).sum(axis=1) / (centred**2).sum(axis=1)
-    floor = errors.mean() - scale * fall.mean(axis=1)
-    through_zero = (fall * errors).sum(axis=1) / (fall**2).sum(axis=1)
-    scale = np.where(floor < 0, through_zero, np.maximum(scale, 0.0))
-    floor = np.where(floor < 0, 0.0, np.where(scale > 0, floor, errors.mean()))
-    loss = ((floor[:, None] + scale[:, None] * fall - errors) ** 2).sum(axis=1)
-    best = int(loss.argmin())
+    weights = errors**-2 / (errors**-2).sum()
+    middle, height = (fall * weights).sum(axis=1), float((errors * weights).sum())
+    centred = fall - middle[:, None]
+    scale = (weights * centred * (errors - height)).sum(axis=1)
+    scale = np.maximum(scale / (weights * centred**2).sum(axis=1), 0.0)
+    floor = height - scale * middle
+    through_zero = (weights * fall * errors).sum(axis=1) / (weights * fall**2).sum(axis=1)
+    scale, floor = np.where(floor < 0, through_zero, scale), np.maximum(floor, 0.0)
+    misfit = floor[:, None] + scale[:, None] * fall - errors
+    best = int((weights * misfit**2).sum(axis=1).argmin())
     return float(floor[best]), float(scale[best]), float(POWERS[best])

@@ -16,6 +16,7 @@ from rlassay.motion.tracking import track
 from rlassay.motion.trajectories import Motion
 
 SHOWN = 12  # numbers of episodes in a sentence
+UNLEARNT = 0.9  # error from which a regressor knows hardly more than the mean action
 BOUND_TO_LENGTH = 0.7  # rank correlation with length from which a score is said to follow it
 Status = Literal["good", "look", "unknown"]
 
@@ -39,15 +40,21 @@ def listed(numbers: Iterable[int]) -> str:
     return ", ".join(str(number) for number in numbers[:SHOWN]) + more
 
 
+def counted(number: int, word: str) -> str:
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
 def of_modes(modes: Modes | None, count: int) -> Finding:
     if modes is None:
         return Finding(
-            "modes", "unknown", f"{count} episodes are too few to tell one mode from several"
+            "modes",
+            "unknown",
+            f"{counted(count, 'episode')}: too few to tell one mode from several",
         )
     stray = np.flatnonzero(modes.labels < 0)
     apart = f"; like no other: {listed(stray)}" if len(stray) else ""
     if modes.count <= 1:
-        message = f"the {count} episodes show one way of doing the task{apart}"
+        message = f"the {count:,} episodes show one way of doing the task{apart}"
         return Finding("modes", "look" if len(stray) else "good", message)
     groups = [
         f"{len(members)} ({listed(members)})"
@@ -65,8 +72,14 @@ def of_curve(curve: LearningCurve | None, count: int) -> Finding:
         return Finding(
             "enough",
             "unknown",
-            f"{count} episodes are too few, or too constant, for a learning curve",
+            f"{counted(count, 'episode')}: too few, or too constant, for a learning curve",
         )
+    if curve.mean[-1] > UNLEARNT:
+        message = (
+            f"held-out action error is {curve.mean[-1]:.3g} with {curve.episodes[-1]} episodes, where 1 is the mean "
+            "action's: these actions can hardly be told from the states"
+        )
+        return Finding("enough", "look", message)
     low, high = curve.interval
     message = (
         f"held-out action error falls from {curve.mean[0]:.3g} with {curve.episodes[0]} episodes to "
@@ -91,7 +104,7 @@ def of_tracking(motion: Motion) -> Finding:
     )
     if len(odd):
         told = [f"{episode} ({tracking.lag[episode]:+.0f})" for episode in odd[:SHOWN]]
-        message += f"; {len(odd)} episodes have another lag: {', '.join(told)}"
+        message += f"; another lag in {counted(len(odd), 'episode')}: {', '.join(told)}"
     return Finding("tracking", "look" if len(odd) else "good", message)
 
 
@@ -122,7 +135,9 @@ def of_marks(motion: Motion) -> Iterable[Finding]:
         names, counts = np.unique(motion.tasks, return_counts=True)
         told = [f"{name} ({number})" for name, number in zip(names, counts, strict=True)]
         more = ", ..." if len(told) > SHOWN else ""
-        message = f"{len(names)} tasks, with their episodes: {', '.join(told[:SHOWN])}{more}"
+        message = (
+            f"{counted(len(names), 'task')}, with their episodes: {', '.join(told[:SHOWN])}{more}"
+        )
         yield Finding("tasks", "good", message)
 
 

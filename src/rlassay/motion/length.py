@@ -25,5 +25,8 @@ def adjust_for_length(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     some = known[np.linspace(0, len(known) - 1, min(MOST, len(known))).round().astype(int)]
     if np.ptp(logarithm[some]) == 0:
         return values.copy()
-    slope, *_ = theilslopes(values[some], logarithm[some])
+    with np.errstate(
+        invalid="ignore"
+    ):  # its interval, which is not used, fails where most values are equal
+        slope, *_ = theilslopes(values[some], logarithm[some])
     return values - np.asarray(slope) * (logarithm - np.median(logarithm[known]))

@@ -15,7 +15,7 @@ MOST = 1_000  # episodes that are grouped; the others join the nearest group
 LARGEST = 6  # groups
 DIRECTIONS = 10  # of the courses
 DRAWS = 19  # data of one mode, drawn for comparison: exceeded by chance in one of twenty
-SMALLEST = 0.25  # silhouette below which groups do not stand apart, whatever chance does
+SMALLEST = 0.5  # silhouette of "reasonable structure" (Kaufman and Rousseeuw 1990); less is no mode, whatever chance does
 STRAY = 4.0  # times the usual distance from its neighbours: belongs to no group
 STREAM = 72
 

@@ -147,7 +147,7 @@ def _findings(
 def _cautions(motion: Motion, columns: Mapping[str, np.ndarray]) -> list[str]:
     told = []
     if motion.count < 5:
-        told.append(f"{motion.count} episodes are too few to call one of them unusual")
+        told.append(f"{tell.counted(motion.count, 'episode')}: too few to call one of them unusual")
     if motion.low is None and not motion.discrete:
         told.append("the bounds of the actions are unknown; saturation counts the data's extremes")
     unmarked = {"success"} if motion.success is None else set()

@@ -20,7 +20,7 @@ RIDGE = 1e-3  # of the rows
 WEAKEST = 0.1  # correlation below which the states do not follow the actions in any linear way
 PLAIN = 0.5  # correlation from which position control needs no further reading
 STRIDE = 4  # steps over which positions and targets change: one step alone is mostly noise
-SHORTEST = 8  # pairs of rows for a correlation
+SHORTEST = 20  # pairs of rows for a correlation
 
 
 @dataclass(frozen=True)
