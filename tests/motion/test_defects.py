@@ -1,5 +1,7 @@
 """Faults put in on purpose: only where the mask says, as strong as asked; and how detection is counted."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from motion_data import dataset_of, made_motion
@@ -194,6 +196,12 @@ def test_of_nearly_equal_winners_the_quicker_one():
     far = Gain("quickest", 7.0, (3.0, 12.0), 2.0, 1.0)
     seconds = {"slow": 9, "quick": 3, "quickest": 1}
     assert default_score([best, near, far], seconds, "bc_surprise") == "quick"
+
+
+def test_the_docs_name_every_score_and_defect():
+    page = (Path(__file__).parents[2] / "docs" / "demonstrations.md").read_text()
+    for name in (*EPISODE_SCORES, *DEFECT_NAMES):
+        assert f"`{name}`" in page, name
 
 
 def test_every_score_has_a_title_a_meaning_and_a_direction():

@@ -17,6 +17,7 @@ from rlassay.motion.findings import Finding
 from rlassay.motion.joints import Joints, ranges
 from rlassay.motion.modes import Modes, find_modes
 from rlassay.motion.scores import ADJUSTED, EPISODE_SCORES, episode_score, measure
+from rlassay.motion.tracking import Tracking, track
 from rlassay.motion.trajectories import Motion, motion_of
 from rlassay.motion.watch import Watched, worth_watching
 from rlassay.results.card import json_values
@@ -36,6 +37,7 @@ class MotionReport:
     findings: tuple[Finding, ...]
     cautions: tuple[str, ...]
     joints: Mapping[str, Joints]
+    tracking: Tracking
     modes: Modes | None
     curve: LearningCurve | None
     tasks: Mapping[str, Mapping[str, Any]]
@@ -60,6 +62,7 @@ class MotionReport:
                 "findings": [finding.to_dict() for finding in self.findings],
                 "cautions": list(self.cautions),
                 "joints": {kind: joints.to_dict() for kind, joints in self.joints.items()},
+                "tracking": self.tracking.to_dict(),
                 "modes": None if self.modes is None else _grouped(self.modes),
                 "learning_curve": None if self.curve is None else self.curve.to_dict(),
                 "tasks": self.tasks,
@@ -110,6 +113,7 @@ def demonstrations(data: Any, *, seed: int = 0) -> MotionReport:
         findings=_findings(motion, columns, modes, curve, joints),
         cautions=(*motion.cautions, *_cautions(motion, columns)),
         joints=joints,
+        tracking=track(motion),
         modes=modes,
         curve=curve,
         tasks=_tasks(motion, columns),

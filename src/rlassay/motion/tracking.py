@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import weakref
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,16 @@ class Tracking:
     kind: str  # "matched" or "mapped"
 
     strength: float  # median correlation at the usual lag; 0 where none is known
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; unknown lags are null."""
+        return {
+            "kind": self.kind,
+            "correlation": self.strength,
+            "usual_lag": self.usual if self.usual == self.usual else None,
+            "lags": [lag if lag == lag else None for lag in self.lag.tolist()],
+            "per_joint": [each if each == each else None for each in self.per_joint.tolist()],
+        }
 
     @property
     def follows(self) -> bool:
@@ -100,36 +111,48 @@ def _unit(columns: np.ndarray) -> np.ndarray:
 
 
 def _tracked(motion: Motion, command: np.ndarray, response: np.ndarray, kind: str) -> Tracking:
-    episodes = [_by_lag(command[rows], response[rows]) for rows in motion.rows()]
-    table = np.array([episode.sum(axis=1) for episode in episodes])
-    lags = np.arange(-LAGS, LAGS + 1)
+    table = np.array([_by_lag(command[rows], response[rows]) for rows in motion.rows()])
     known = np.any(np.isfinite(table), axis=1)
     correlation, lag = np.full(motion.count, np.nan), np.full(motion.count, np.nan)
     if not known.any():
         return Tracking(correlation, lag, np.nan, np.full(command.shape[1], np.nan), kind, 0.0)
     best = np.nanargmax(table[known], axis=1)
     correlation[known] = table[known, best]
-    lag[known] = lags[best]
-    usual = float(np.round(np.nanmedian(lag)))
-    shifted = int(usual) + LAGS
-    shares = np.array([e[shifted] for e, seen in zip(episodes, known, strict=True) if seen])
+    lag[known] = np.arange(-LAGS, LAGS + 1)[best]
+    usual = int(np.round(np.nanmedian(lag)))
     inner = abs(usual) < LAGS  # a best lag at the edge of the search is no best lag
-    strength = float(np.nan_to_num(np.nanmedian(table[known, shifted]))) if inner else 0.0
-    return Tracking(correlation, lag, usual, np.nanmean(shares, axis=0), kind, strength)
+    strength = float(np.nan_to_num(np.nanmedian(table[known, usual + LAGS]))) if inner else 0.0
+    joints = _per_joint(motion, command, response, usual)
+    return Tracking(correlation, lag, float(usual), joints, kind, strength)
+
+
+def _shifted(command: np.ndarray, response: np.ndarray, lag: int) -> tuple[np.ndarray, np.ndarray]:
+    """The command, and the response `lag` steps later."""
+    rows = len(command)
+    if lag >= 0:
+        return command[: max(0, rows - lag)], response[lag:]
+    return command[-lag:], response[: max(0, rows + lag)]
 
 
 def _by_lag(command: np.ndarray, response: np.ndarray) -> np.ndarray:
-    """Correlation at every lag, split into what each column adds; the columns sum to the whole."""
-    rows, columns = command.shape
-    parts = np.full((2 * LAGS + 1, columns), np.nan)
+    """Correlation at every lag, over all columns together; NaN where too few rows overlap."""
+    found = np.full(2 * LAGS + 1, np.nan)
     for place, lag in enumerate(range(-LAGS, LAGS + 1)):
-        if rows - abs(lag) < SHORTEST:
-            continue
-        ahead = command[: rows - lag] if lag >= 0 else command[-lag:]
-        after = response[lag:] if lag >= 0 else response[: rows + lag]
-        norm = np.sqrt((ahead**2).sum() * (after**2).sum())
-        parts[place] = (ahead * after).sum(axis=0) / norm if norm > 1e-12 else 0.0
-    return parts
+        ahead, after = _shifted(command, response, lag)
+        if len(ahead) >= SHORTEST:
+            norm = np.sqrt((ahead**2).sum() * (after**2).sum())
+            found[place] = (ahead * after).sum() / norm if norm > 1e-12 else 0.0
+    return found
+
+
+def _per_joint(motion: Motion, command: np.ndarray, response: np.ndarray, lag: int) -> np.ndarray:
+    """Correlation of each column at one lag, over all episodes; 0 for a column that never changes."""
+    sums = np.zeros((3, command.shape[1]))
+    for rows in motion.rows():
+        ahead, after = _shifted(command[rows], response[rows], lag)
+        sums += np.stack([(ahead * after).sum(axis=0), (ahead**2).sum(0), (after**2).sum(0)])
+    norm = np.sqrt(sums[1] * sums[2])
+    return np.divide(sums[0], norm, out=np.zeros(len(norm)), where=norm > 1e-12)
 
 
 def tracking_error(motion: Motion) -> np.ndarray:
