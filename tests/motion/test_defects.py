@@ -139,6 +139,7 @@ def test_a_score_that_only_follows_length_detects_nothing_within_strata():
 def test_strata_keep_equal_lengths_together_and_pure_ones_are_missing():
     assert len(np.unique(strata_of(np.full(10, 7)))) == 1
     assert np.bincount(strata_of(np.arange(100))).tolist() == [20] * 5
+    assert strata_of(np.arange(1, 6), 2).tolist() == [0, 0, 0, 1, 1]
     faulty = np.array([True, True, False, False])
     assert np.isnan(stratified_detection(np.zeros(4), faulty, np.array([1, 1, 9, 9]), strata=2))
 

@@ -128,6 +128,12 @@ def test_dead_and_half_dead_columns_are_named(motion):
     assert {column: found.tolist() for column, found in joints.half_dead(24).items()} == {1: [3]}
 
 
+def test_an_episode_of_one_frame_is_not_called_still():
+    states = np.arange(10.0)[:, None]
+    joints = ranges(Motion(states, states, np.array([0, 1, 5])), "states")
+    assert joints.half_dead(3) == {}
+
+
 def test_deviations_are_robust_and_one_sided():
     rng = np.random.default_rng(0)
     good = rng.normal(size=10_001)
