@@ -20,7 +20,7 @@ LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
     {"inspection", "kernel", "policy", "rollout", "published"},
-    {"critic", "transport", "repair"},
+    {"critic", "transport", "repair", "motion"},
     {"scoring", "agents"},
     {"curation", "collect", "oracle", "verdict"},
     {"study"},
@@ -88,7 +88,17 @@ def test_agents_do_not_import_each_other():
 
 @pytest.mark.parametrize(
     "name",
-    ["results.card", "report", "formats", "inspection", "repair", "curation", "cli", "settings"],
+    [
+        "results.card",
+        "report",
+        "formats",
+        "inspection",
+        "repair",
+        "curation",
+        "motion",
+        "cli",
+        "settings",
+    ],
 )
 def test_starts_without_jax_or_simulator(name):
     heavy = "{'jax', 'mujoco', 'torch', 'ott'}"

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from rlassay.formats import load as load
     from rlassay.formats import save as save  # pyright: ignore[reportUnknownVariableType]
     from rlassay.inspection import inspect_source as inspect_dataset
+    from rlassay.motion import demonstrations as demonstrations
     from rlassay.oracle import oracle as run_oracle
+    from rlassay.repair import repair as repair_dataset
     from rlassay.results.card import Comparison as Comparison
     from rlassay.results.card import Score as Score
     from rlassay.results.card import Scorecard as Scorecard
@@ -55,6 +57,7 @@ _PUBLIC = {
     "episode_scores": ("rlassay.scoring", "episode_scores"),
     "transition_scores": ("rlassay.scoring", "transition_scores"),
     "curate": ("rlassay.curation", "curate"),
+    "demonstrations": ("rlassay.motion", "demonstrations"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),
     "run_oracle": ("rlassay.oracle", "oracle"),
@@ -68,6 +71,7 @@ __all__ = [
     "save",
     "Dataset",
     "inspect_dataset",
+    "repair_dataset",
     "score",
     "compare",
     "assess",
@@ -80,6 +84,7 @@ __all__ = [
     "episode_scores",
     "transition_scores",
     "curate",
+    "demonstrations",
     "train_agent",
     "register_agent",
     "run_oracle",

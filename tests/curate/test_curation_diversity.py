@@ -6,7 +6,7 @@ import numpy as np
 from curate_data import made_dataset
 
 from rlassay.curation.diversity import greedy_choice
-from rlassay.scoring.coverage import Cells, visited_cells
+from rlassay.data.cells import Cells, visited_cells
 
 
 def random_cells(rng, episodes, cells):
@@ -86,7 +86,7 @@ def test_episodes_in_one_place_share_cells_and_a_lone_one_does_not():
 
 
 def test_every_state_goes_to_its_nearest_centre():
-    from rlassay.scoring.coverage import _nearest
+    from rlassay.data.cells import _nearest
 
     rng = np.random.default_rng(4)
     states, centres = rng.normal(size=(5_000, 4)), rng.normal(size=(20, 4))

@@ -10,11 +10,12 @@ import pyarrow.parquet
 import pytest
 from curate_data import assert_same_data, made_dataset
 
-from rlassay.curation.command import Request, curate_file, read_episode_list
+from rlassay.curation.command import Request, curate_file
 from rlassay.curation.result import PROVENANCE
 from rlassay.curation.rule import Rule
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load, save
+from rlassay.formats.episode_lists import read_episode_list
 
 BEST_TWO = Rule(top_k=2, by="return")  # of made_dataset: episodes 2 and 3
 
@@ -142,6 +143,18 @@ def test_a_mask_of_a_mask_names_the_right_demos(tmp_path):
         assert file["mask/two"][()].tolist() == [b"demo_0", b"demo_11"]
 
 
+def test_groups_beside_the_demos_are_no_demos(tmp_path):
+    """The reader leaves out `demo_extra`; the writer of masks must count as it does."""
+    source, out = tmp_path / "demos.hdf5", tmp_path / "masked.hdf5"
+    write_robomimic(source)
+    with h5py.File(source, "r+") as file:
+        file.create_group("data/demo_extra")["note"] = 1
+        file.create_group("data/demo_")
+    curate_file(Request(str(source), Rule(only=(1, 3)), out=out, mask="two"))
+    with h5py.File(out) as file:
+        assert file["mask/two"][()].tolist() == [b"demo_2", b"demo_11"]
+
+
 def test_in_place_leaves_a_backup_equal_to_the_old_file(tmp_path):
     source = tmp_path / "demos.hdf5"
     write_robomimic(source)
@@ -227,6 +240,9 @@ def test_a_list_from_the_report_page_is_read(tmp_path):
     assert read_episode_list(tmp_path / "page.csv") == (3, 1)
     (tmp_path / "plain.txt").write_text("7\n\n8\n")
     assert read_episode_list(tmp_path / "plain.txt") == (7, 8)
+    (tmp_path / "bad.txt").write_text("inf\n")
+    with pytest.raises(DatasetError, match="not a list of episodes"):
+        read_episode_list(tmp_path / "bad.txt")
     (tmp_path / "bad.txt").write_text("seven\n")
     with pytest.raises(DatasetError, match="not a list of episodes"):
         read_episode_list(tmp_path / "bad.txt")
@@ -239,7 +255,7 @@ def test_a_format_we_only_read_needs_a_word(tmp_path):
             file[name] = getattr(data, name)
         file["episode_terminals"] = data.terminals | data.timeouts
         file["discrete_action"] = False
-    with pytest.raises(SettingsError, match="read but not written"):
+    with pytest.raises(SettingsError, match="read but not written.*--to d4rl"):
         curate_file(Request(str(tmp_path / "old.h5"), BEST_TWO, out=tmp_path / "new.h5"))
     curate_file(Request(str(tmp_path / "old.h5"), BEST_TWO, out=tmp_path / "new.h5", to="d4rl"))
     assert load(tmp_path / "new.h5").episode_count == 2

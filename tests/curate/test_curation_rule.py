@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from curate_data import made_table
 
+from rlassay.curation.choice import budget_of, choose
 from rlassay.curation.ranking import parse_terms, rank, unit_ranks
-from rlassay.curation.rule import Rule, choose
+from rlassay.curation.rule import Rule
+from rlassay.data.cells import Cells
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.episodes import EpisodeTable
-from rlassay.scoring.coverage import Cells
 
 
 def kept(table, **rule):
@@ -34,7 +35,7 @@ def test_a_score_that_is_better_when_lower_keeps_the_low_ones():
     [(0.5, 5, 3), (0.333333, 3, 1), (0.666667, 3, 2), (0.1, 30, 3), (0.001, 10, 1), (0.99, 4, 4)],
 )
 def test_a_share_is_rounded_to_the_nearest_number_and_at_least_one(keep, total, count):
-    assert Rule(keep=keep).budget(np.ones(total)) == count
+    assert budget_of(Rule(keep=keep), np.ones(total)) == count
 
 
 def test_a_share_of_the_rows_takes_the_best_episodes_until_it_is_reached():
@@ -176,6 +177,6 @@ def test_diverse_without_a_number_is_refused():
 def test_the_rule_remembers_what_mattered():
     assert Rule(keep=0.5, by="q").to_dict() == {"keep": 0.5, "by": "q"}
     assert Rule(dedupe=True).to_dict() == {"dedupe": True}
-    assert Rule(keep=0.5, diverse=True, diversity=0.3).to_dict() == {
-        "keep": 0.5, "by": "bwd", "diverse": True, "diversity": 0.3,
+    assert Rule(keep=0.5, by="q", diverse=True, diversity=0.3).to_dict() == {
+        "keep": 0.5, "by": "q", "diverse": True, "diversity": 0.3,
     }  # fmt: skip

@@ -1,12 +1,38 @@
-"""Curation: which episodes are worth keeping, and how to weigh the rest. Nothing here imports JAX."""
+"""Curation: which episodes are worth keeping, and how to weigh the rest. Nothing here imports JAX.
 
-from rlassay.curation.facade import apply_rule, curate
-from rlassay.curation.result import Curation
-from rlassay.curation.rule import Choice, Rule, choose
-from rlassay.curation.weights import Weights, weigh, write_weights
-from rlassay.results.episodes import EpisodeTable, write_episode_table
+Names are resolved when first used: the command line reads `Rule` and `Request` for its options, and nothing else.
+"""
 
-__all__ = [
-    "Choice", "Curation", "EpisodeTable", "Rule", "Weights", "apply_rule", "choose", "curate", "weigh",
-    "write_episode_table", "write_weights",
-]  # fmt: skip
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rlassay.curation.choice import Choice as Choice
+    from rlassay.curation.choice import choose as choose
+    from rlassay.curation.facade import apply_rule as apply_rule
+    from rlassay.curation.facade import curate as curate
+    from rlassay.curation.result import Curation as Curation
+    from rlassay.curation.rule import Rule as Rule
+    from rlassay.curation.weights import Weights as Weights
+    from rlassay.curation.weights import weigh as weigh
+    from rlassay.curation.weights import write_weights as write_weights
+
+_HOMES = {
+    "Choice": "choice",
+    "choose": "choice",
+    "apply_rule": "facade",
+    "curate": "facade",
+    "Curation": "result",
+    "Rule": "rule",
+    "Weights": "weights",
+    "weigh": "weights",
+    "write_weights": "weights",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rlassay.curation import output
 from rlassay.curation.effect import compared, counted
 from rlassay.curation.facade import apply_rule
+from rlassay.curation.request import Request
 from rlassay.curation.result import Curation, provenance_text
 from rlassay.curation.rule import Rule
 from rlassay.curation.weights import TEMPERATURES, Weights, weigh, write_weights
 from rlassay.data.dataset import Dataset
-from rlassay.engine.files import read_bounded, require_writable
+from rlassay.engine.files import require_writable
 from rlassay.errors import DatasetError, SettingsError
 
 WORTH = {"advantage": "advantage", "value-gap": "value_gap"}  # kind of weights -> score of a row
-
-
-@dataclass(frozen=True)
-class Request:
-    """What `rlassay curate` was asked for."""
-
-    source: str
-    rule: Rule
-    out: Path | None = None
-    to: str | None = None  # format to write; None: the source's own, or told by OUT's name
-    mask: str | None = None  # robomimic: write the choice as this filter key
-    mask_in_place: bool = False  # robomimic: into the source itself, after a backup
-    force: bool = False  # replace OUT
-    dry_run: bool = False  # score before and after, write nothing
-    scores: tuple[str, ...] | None = None  # those of a dry run; None: all
-    weights: Path | None = None  # file of weights to write
-    weight_by: str = "advantage"
-    temperature: float | None = None
-    seed: int = 0
-    read: Mapping[str, Any] = field(default_factory=dict)  # options of `load`
-    scoring: Mapping[str, Any] = field(default_factory=dict)  # options of `episode_scores`
 
 
 def curate_file(request: Request) -> dict[str, Any]:
@@ -115,7 +91,7 @@ def _weights(request: Request, data: Dataset) -> Weights | None:
         return None
     worth = None
     if request.weight_by in WORTH:
-        from rlassay.scoring import transition_scores
+        from rlassay import transition_scores
 
         name = WORTH[request.weight_by]
         worth = transition_scores(data, scores=[name], seed=request.seed, **request.scoring)[name]
@@ -135,9 +111,11 @@ def _command(
     plain = not request.rule.trim_idle and len(curation.dropped) > 0
     if data.origin.format != "lerobot" or not plain or (target and target.kind == "dataset"):
         return {}
-    named = output.lerobot_episodes(data, source)[curation.dropped]
+    from rlassay.formats.episode_lists import lerobot_delete_command, lerobot_episodes
+
+    named = lerobot_episodes(data, source)[curation.dropped]
     out = target.path if target and target.kind == "command" and request.out else None
-    return {"delete_command": output.lerobot_delete_command(source, out, named)}
+    return {"delete_command": lerobot_delete_command(source, out, named)}
 
 
 def _told(path: Path, weights: Weights) -> dict[str, Any]:
@@ -147,19 +125,3 @@ def _told(path: Path, weights: Weights) -> dict[str, Any]:
         "temperature": weights.temperature,
         "effective_share": weights.effective_share,
     }
-
-
-def read_episode_list(path: Path) -> tuple[int, ...]:
-    """Episode numbers from a CSV with a column `episode`, or from a text file with one number a line."""
-    try:
-        rows = list(csv.reader(io.StringIO(read_bounded(path).decode())))
-        column = rows[0].index("episode") if rows and "episode" in rows[0] else None
-        values = rows[1:] if column is not None else rows
-        return tuple(
-            int(float(row[column or 0])) for row in values if row and row[column or 0].strip()
-        )
-    except (OSError, UnicodeDecodeError, ValueError, IndexError, csv.Error) as error:
-        raise DatasetError(
-            f"{path} is not a list of episodes ({error})",
-            allowed="a CSV with a column `episode`, or one number a line",
-        ) from None

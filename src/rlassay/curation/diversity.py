@@ -1,7 +1,4 @@
-"""Coverage of the state space, and a choice that keeps it while raising quality.
-
-An episode covers the cells it visits (`rlassay.scoring.coverage`); a set of episodes covers the union.
-"""
+"""A choice of episodes that keeps the covered states while raising quality."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from rlassay.scoring.coverage import Cells
+from rlassay.data.cells import Cells
 
 
 def greedy_choice(

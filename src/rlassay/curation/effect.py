@@ -29,7 +29,7 @@ def compared(
     before: Dataset, after: Dataset, scores: Sequence[str] | None = None, **scoring: Any
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Every score of both, as `rlassay compare` computes them: one scaling and one epsilon for both."""
-    from rlassay.scoring import compare
+    from rlassay import compare
 
     comparison = compare([before, after], scores=scores, **scoring)
     described = []

@@ -2,50 +2,64 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, get_type_hints
 
 import numpy as np
 
+from rlassay.curation.choice import Choice, budget_of, choose
 from rlassay.curation.cleaning import Cleaned, clean, rows_of
-from rlassay.curation.ranking import parse_terms
 from rlassay.curation.result import Curation, with_provenance
-from rlassay.curation.rule import Choice, Rule, choose
+from rlassay.curation.rule import Rule
+from rlassay.curation.terms import parse_terms
+from rlassay.data.cells import visited_cells
 from rlassay.data.dataset import Dataset
 from rlassay.errors import SettingsError
 from rlassay.results.episodes import EpisodeTable
-from rlassay.scoring.coverage import visited_cells
+
+SCORING = ("preset", "settings", "seeds")  # what reaches `rlassay.episode_scores`
 
 
 def curate(
-    data: Any,
-    *,
-    keep: float | None = None,
-    keep_rows: float | None = None,
-    top_k: int | None = None,
-    min_score: float | None = None,
-    only: Sequence[int] | None = None,
-    by: str = "bwd",
-    dedupe: bool = False,
-    trim_idle: bool = False,
-    diverse: bool = False,
-    table: EpisodeTable | None = None,
-    seed: int = 0,
-    **more: Any,
+    data: Any, *, table: EpisodeTable | None = None, seed: int = 0, **options: Any
 ) -> Dataset:
     """The episodes worth keeping, as a Dataset whose `origin.metadata["curation"]` says how they were chosen.
 
-    `data` is anything that `rlassay.load` takes. `more` reaches the rule's `idle_tolerance` and `diversity`, and the
-    settings of scoring (`preset`, `settings`). A `table` from `rlassay.episode_scores` saves scoring again.
+    `data` is anything that `rlassay.load` takes. `options` are the fields of `Rule` (`keep=0.5`, `by="bwd"`, ...) and
+    the settings of scoring (`preset`, `settings`, `seeds`). A `table` from `rlassay.episode_scores` saves scoring
+    again.
     """
     from rlassay.formats import load
 
-    own = {name: more.pop(name) for name in ("idle_tolerance", "diversity") if name in more}
-    rule = Rule(
-        keep=keep, keep_rows=keep_rows, top_k=top_k, min_score=min_score, only=None if only is None else tuple(only),
-        by=by, dedupe=dedupe, trim_idle=trim_idle, diverse=diverse, **own,
-    )  # fmt: skip
-    return apply_rule(load(data), rule, table=table, seed=seed, scoring=more).data
+    own = [field.name for field in fields(Rule)]
+    unknown = [name for name in options if name not in (*own, *SCORING)]
+    if unknown:
+        raise SettingsError("unknown option of curate", allowed=[*own, *SCORING], got=unknown)
+    rule = Rule(**{name: options[name] for name in own if name in options})
+    scoring = {name: options[name] for name in SCORING if name in options}
+    return apply_rule(load(data), rule, table=table, seed=seed, scoring=scoring).data
+
+
+def _signature() -> inspect.Signature:
+    """What `help(rlassay.curate)` shows: the rule's fields among the arguments."""
+    hints = get_type_hints(Rule)
+    plain = inspect.signature(curate).parameters
+    named = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(Rule)
+    ]
+    first, *others, rest = plain.values()
+    return inspect.Signature([first, *named, *others, rest], return_annotation=Dataset)
+
+
+curate.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def apply_rule(
@@ -61,6 +75,7 @@ def apply_rule(
         raise SettingsError(
             "no rule is given", allowed="keep, keep_rows, top_k, min_score, only, dedupe, trim_idle"
         )
+    rule, remarks = _settled(rule, data, table)
     _refuse_other_table(table, data)
     _refuse_missing(rule.only, data.episode_count)
     cleaned = clean(data, rule)
@@ -79,6 +94,7 @@ def apply_rule(
         idle_rows=cleaned.idle_rows,
         tied_at_cut=choice.tied_at_cut,
         unscored=choice.unscored,
+        remarks=remarks,
     )
     return with_provenance(curation, data)
 
@@ -90,18 +106,25 @@ def _choose(
         return Choice(np.flatnonzero(np.isin(cleaned.episodes, rule.only)))
     if not rule.ranks:
         return Choice(np.arange(cleaned.data.episode_count))
-    rule.budget(
-        cleaned.data.episode_lengths
-    )  # refuses an impossible number before anything is scored
+    budget_of(rule, cleaned.data.episode_lengths)  # refuses before anything is scored
     if table is None:
-        from rlassay.scoring import episode_scores
+        from rlassay import episode_scores
 
-        names = [name for _, name in parse_terms(rule.by)]
+        names = [name for _, name in parse_terms(str(rule.by))]
         scored = episode_scores(cleaned.data, scores=names, seed=seed, **scoring)
     else:
         scored = table.take(cleaned.episodes)
     cells = visited_cells(cleaned.data, seed) if rule.diverse else None
     return choose(scored, rule, cells)
+
+
+def _settled(rule: Rule, data: Dataset, table: EpisodeTable | None) -> tuple[Rule, tuple[str, ...]]:
+    """The rule with its score named: a table of one score leaves no choice, else returns come first."""
+    if table is None:
+        return rule.settled(data.rewards is not None)
+    if rule.by is None and len(table.scores) == 1:
+        return replace(rule, by=next(iter(table.scores))), ()
+    return rule.settled("return" in table.scores)
 
 
 def _refuse_other_table(table: EpisodeTable | None, data: Dataset) -> None:

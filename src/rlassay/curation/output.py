@@ -6,8 +6,6 @@ and a full disk leaves nothing behind.
 
 from __future__ import annotations
 
-import shlex
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -15,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from rlassay.data.dataset import Dataset, Note
-from rlassay.engine.files import replacing, require_writable, reserve, write_atomically
+from rlassay.engine.files import require_writable
 from rlassay.errors import DatasetError, SettingsError
 
 LIST_ENDINGS = (".csv", ".txt")
@@ -102,7 +100,7 @@ def _own_format(data: Dataset, out: Path) -> str | None:
         return None
     raise SettingsError(
         f"datasets of the format {own} are read but not written",
-        allowed="-o LIST.csv for the list of episodes, or --format d4rl, minari or npz for a dataset",
+        allowed="-o LIST.csv for the list of episodes, or --to d4rl, minari or npz for a dataset",
         got=f"-o {out}",
     )
 
@@ -112,8 +110,9 @@ def write(
 ) -> tuple[Note, ...]:
     """Write the curated `data`; `kept` numbers its episodes in the source. The result names what was lost."""
     if target.kind == "list":
-        numbers = "".join(f"{episode}\n" for episode in kept)
-        write_atomically(target.path, f"episode\n{numbers}", like=source)
+        from rlassay.formats.episode_lists import write_episode_list
+
+        write_episode_list(target.path, kept, like=source)
         return ()
     if target.kind == "command":
         return ()
@@ -121,81 +120,9 @@ def write(
         from rlassay.formats import save
 
         return save(data, target.path, format=target.format, like=source)
-    names = robomimic_demos(source, data.origin.metadata.get("mask"))
+    from rlassay.formats.robomimic_mask import read_demos, write_mask
+
+    names = read_demos(source, data.origin.metadata.get("mask"))
     chosen = [names[int(episode)] for episode in kept]
-    _write_mask(source, target, chosen, provenance)
+    write_mask(source, target.path, str(target.mask), chosen, provenance, target.backup)
     return ()
-
-
-def robomimic_demos(source: Path, mask: str | None = None) -> list[str]:
-    """Names of the demos in the order of the reader: numeric, those of the mask alone, empty ones left out."""
-    import h5py
-
-    with h5py.File(source, "r") as file:
-        group = file["data"]
-        assert isinstance(group, h5py.Group)
-        demos = (str(name) for name in group if str(name).startswith("demo_"))
-        names = sorted(demos, key=lambda name: int(name.removeprefix("demo_")))
-        if mask is not None:
-            wanted = {name.decode() for name in file[f"mask/{mask}"][()]}  # type: ignore[index,union-attr]
-            names = [name for name in names if name in wanted]
-        return [name for name in names if len(group[f"{name}/actions"])]  # type: ignore[arg-type]
-
-
-def _write_mask(source: Path, target: Target, demos: list[str], provenance: str) -> None:
-    """A copy of the source with `mask/KEY` takes the target's place; in place, the old file stays as a backup."""
-    if target.backup is not None:
-        with replacing(target.backup, like=source) as temporary:
-            shutil.copyfile(source, temporary)
-    with replacing(target.path, like=source) as temporary:
-        reserve(temporary, source.stat().st_size + 65_536 + 64 * len(demos))
-        shutil.copyfile(source, temporary)
-        _add_mask(temporary, str(target.mask), demos, provenance)
-
-
-def _add_mask(path: Path, key: str, demos: list[str], provenance: str) -> None:
-    import h5py
-
-    with h5py.File(path, "r+") as file:
-        masks = file.require_group("mask")
-        if key in masks:
-            raise DatasetError(
-                f"the file has a mask {key} already", remedy="choose another key with --mask KEY"
-            )
-        stored = masks.create_dataset(key, data=np.array(demos, dtype="S"))
-        stored.attrs["rlassay"] = provenance
-
-
-def lerobot_episodes(data: Dataset, source: Path) -> np.ndarray:
-    """The dataset's own `episode_index` of every episode, for commands of the lerobot package."""
-    import pyarrow.parquet
-
-    files = sorted((source / "data").glob("chunk-*/*.parquet"))
-    tables = [
-        pyarrow.parquet.read_table(file, columns=["index", "episode_index"]) for file in files
-    ]
-    index = np.concatenate([table["index"].to_numpy() for table in tables])
-    episode = np.concatenate([table["episode_index"].to_numpy() for table in tables])
-    named = episode[np.argsort(index, kind="stable")][data.episode_starts]
-    if len(np.unique(named)) != len(named):
-        raise DatasetError(
-            "an episode of the source is marked done inside, so whole episodes cannot be deleted",
-            remedy="write a dataset instead: -o OUT --format npz",
-        )
-    return named
-
-
-def lerobot_delete_command(source: Path, out: Path | None, episodes: np.ndarray) -> str:
-    """A command of the lerobot package (for v3 datasets) that writes a copy without these episodes."""
-    new = source.with_name(source.name + "_curated") if out is None else out
-    options = {
-        "--repo_id": source.resolve().name,
-        "--root": str(source),
-        "--new_repo_id": new.name,
-        "--new_root": str(new),
-        "--operation.type": "delete_episodes",
-        "--operation.episode_indices": str([int(episode) for episode in episodes]),
-    }
-    return shlex.join(
-        ["lerobot-edit-dataset", *(f"{key}={value}" for key, value in options.items())]
-    )

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
 
-from rlassay.errors import SettingsError
+from rlassay.curation.terms import parse_terms
 from rlassay.results.episodes import EpisodeTable
-
-_NUMBER = r"\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?"
-_NAME = r"[A-Za-z_][A-Za-z0-9_.]*"
-_TERM = re.compile(rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*)?({_NAME})\s*")
 
 
 @dataclass(frozen=True)
@@ -36,27 +31,6 @@ class Ranking:
     def all_equal(self) -> bool:
         known = self.goodness[~np.isnan(self.goodness)]
         return len(known) < 2 or bool((known == known[0]).all())
-
-
-def parse_terms(by: str) -> list[tuple[float, str]]:
-    """`"0.5*bwd + 0.5*return"` as [(0.5, "bwd"), (0.5, "return")]; a bare name has weight 1."""
-    terms, position = [], 0
-    while position < len(by):
-        match = _TERM.match(by, position)
-        if match is None or (terms and not match.group(1)):
-            raise _unreadable(by)
-        sign, number, name = match.groups()
-        terms.append(((-1.0 if sign == "-" else 1.0) * float(number or 1.0), name))
-        position = match.end()
-    if not terms or all(weight == 0 for weight, _ in terms):
-        raise _unreadable(by)
-    return terms
-
-
-def _unreadable(by: str) -> SettingsError:
-    return SettingsError(
-        "--by cannot be read", allowed="a score, or a sum such as 0.5*bwd+0.5*return", got=repr(by)
-    )
 
 
 def rank(table: EpisodeTable, by: str) -> Ranking:
@@ -85,7 +59,7 @@ def unit_ranks(values: np.ndarray) -> np.ndarray:
     if known.sum() < 2:
         ranks[known] = 0.5
         return ranks
-    _, group, counts = np.unique(values[known], return_inverse=True, return_counts=True)
-    first = np.cumsum(counts) - counts
-    ranks[known] = (first + (counts - 1) / 2)[group] / (known.sum() - 1)
+    from scipy.stats import rankdata
+
+    ranks[known] = (rankdata(values[known]) - 1) / (known.sum() - 1)
     return ranks

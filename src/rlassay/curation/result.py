@@ -34,6 +34,7 @@ class Curation:
     idle_rows: int = 0  # rows cut at the ends of episodes
     tied_at_cut: int = 0  # dropped episodes whose score equals that of the worst kept one
     unscored: int = 0  # episodes without a score, which rank last
+    remarks: tuple[str, ...] = ()  # how the rule was settled, where it left something open
 
     def __repr__(self) -> str:
         total = len(self.kept) + len(self.dropped)
@@ -64,7 +65,7 @@ class Curation:
 
     def notes(self) -> list[str]:
         """What a person should know about this choice."""
-        found = []
+        found = [*self.remarks]
         if self.repeated:
             found.append(f"{self.repeated:,} episodes repeat an earlier one and were dropped")
         if self.idle_rows:

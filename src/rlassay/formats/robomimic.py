@@ -45,7 +45,7 @@ def read(path: Path, options: ReadOptions) -> Dataset:
         data = hdf5.child(file, "data")
         assert isinstance(data, h5py.Group)
         budget = Budget(path)
-        chosen = _chosen_demos(file, data, options.mask)
+        chosen = chosen_demos(file, data, options.mask)
         demos = [_demo(data, name, options, budget) for name in chosen]
         attributes = hdf5.attributes(data)
         others = {key for name in chosen[:1] for key in data[name]} - set(COLUMNS)  # type: ignore[union-attr]
@@ -81,7 +81,7 @@ def _bounds(actions: np.ndarray) -> tuple[tuple[float, float] | None, list[Note]
     return None, [Note("actions_beyond_convention", message, remedy)]
 
 
-def _chosen_demos(file: h5py.File, data: h5py.Group, mask: str | None) -> list[str]:
+def chosen_demos(file: h5py.File, data: h5py.Group, mask: str | None) -> list[str]:
     demos = {name for name in hdf5.names(data) if _number(name) is not None}
     if mask is not None:
         group = hdf5.child(file, "mask")

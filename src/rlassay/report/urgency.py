@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rlassay.results.card import Scorecard, Caution
+from rlassay.results.card import Caution, Scorecard
 
 SHOWN = 5  # of the short card; the others are counted
 # Most important first. A code that is not named here stands between doubts and remarks.

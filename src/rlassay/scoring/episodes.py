@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from rlassay.data.cells import visited_cells
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Direction
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.assessment import Assessment, Unavailable, no_rewards
 from rlassay.scoring.columns import COLUMNS
-from rlassay.scoring.coverage import visited_cells
 from rlassay.scoring.registry import ScoreSpec, row_values, spec_of
 from rlassay.scoring.scores import SCORES
 
