@@ -31,6 +31,7 @@ SAID_BY = {
     "--scores": {*SCORING, "curate"},
     "--reference": SCORING,
     "--fail-if": {"inspect", "score"},
+    "--all": SCORING,
     "--by": {"curate"},
     "--trim-idle": {"curate"},
     "--weights": {"curate"},
@@ -47,10 +48,15 @@ SAID_BY = {
 def flags_of() -> dict[str, set[str]]:
     """Every command and its flags."""
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    return {
-        name: {flag for parameter in command.params for flag in parameter.opts}
-        for name, command in commands.items()
-    }
+    return {name: set(_flags(command)) for name, command in commands.items()}
+
+
+def _flags(command):
+    """Of a command and, for a group such as `runs`, of those below it."""
+    for parameter in command.params:
+        yield from parameter.opts
+    for below in getattr(command, "commands", {}).values():
+        yield from _flags(below)
 
 
 def readers() -> set[str]:
