@@ -362,7 +362,13 @@ def test_rewards_of_a_million_overflow_nothing():
 
 def test_values_that_a_score_cannot_give_become_a_warning():
     SCORES["broken"] = SCORES["reward"].__class__(
-        lambda rewards: rewards[:-1], "higher", "1", ("rewards",), "one too few", per="transition"
+        lambda rewards: rewards[:-1],
+        "Broken",
+        "One too few.",
+        "higher",
+        "1",
+        ("rewards",),
+        per="transition",
     )
     try:
         found, missing = measure_all(assess(WALKS), ["reward", "broken"])

@@ -132,8 +132,9 @@ def test_ctrl_c_ends_without_a_traceback(paths):
 def test_the_table_of_episodes_is_of_the_critics_that_made_the_card(paths, tmp_path):
     """One fit serves both, and every seed counts: the table's mean over scored rows cannot agree with other critics."""
     table = tmp_path / "episodes.csv"
-    words = ["score", paths[0], "--scores", "q", "--seeds", "2", "--set", "evaluation.share=1.0"]
-    done = run(*words, *SETTINGS, "--episodes", str(table), "--json", "-")
+    every_row = ("--set", "evaluation.share=1.0", "--set", "transport.states=100000")
+    words = ["score", paths[0], "--scores", "q", "--seeds", "2"]
+    done = run(*words, *SETTINGS, *every_row, "--episodes", str(table), "--json", "-")
     assert done.returncode == 0, done.stderr
     with open(table, newline="") as file:
         rows = list(csv.DictReader(file))

@@ -21,12 +21,18 @@ def in_existing_folder(target: Target) -> Target:
     from rlassay.errors import DatasetError
 
     folder = Path(target).parent
-    if not folder.is_dir():
+    try:
+        there, taken = folder.is_dir(), Path(target).is_dir()
+    except OSError as error:
+        raise DatasetError(
+            f"cannot write {target} ({error.strerror})", remedy="name another place"
+        ) from None
+    if not there:
         raise DatasetError(
             f"cannot write {target}: there is no folder {folder}",
             remedy=f"mkdir -p {shlex.quote(str(folder))}",
         )
-    if Path(target).is_dir():
+    if taken:
         raise DatasetError(f"cannot write {target}: it is a folder", remedy="name a file in it")
     return target
 

@@ -90,7 +90,7 @@ def clean_leftovers(target: Path) -> list[Path]:
     for path in (target.parent / name for name in names if name.endswith(ENDING)):
         if left_behind(path):
             _discard(path)
-        else:
+        elif _WRITER.search(path.name):  # version 0.1 did not say who writes
             living.append(path)
     return living
 
