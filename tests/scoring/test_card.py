@@ -375,7 +375,7 @@ def test_values_that_a_score_cannot_give_become_a_warning():
     finally:
         del SCORES["broken"]
     assert set(found) == {"reward"}
-    assert "1,799 values for 1,800 entries" in missing[0].message
+    assert "1,799 values for 1,800 entries" in str(missing[0].reason)
 
 
 def test_reference_is_used_by_tq():
