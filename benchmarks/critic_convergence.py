@@ -33,10 +33,22 @@ CRITICS = {
     "paper, target_rate 0.005": change(PAPER, {"target_rate": 0.005}),
 }
 COLUMNS = (
-    "mean_value", "returns_mean", "reached", "bias", "bias_standard_error", "tolerance", "correlation",
-    "change_last_tenth", "bellman_residual", "mixture_gap", "mixture_gap_rms", "converged", "reason",
-    "held_out_episodes", "seconds",
-)  # fmt: skip
+    "mean_value",
+    "returns_mean",
+    "reached",
+    "bias",
+    "bias_standard_error",
+    "tolerance",
+    "correlation",
+    "change_last_tenth",
+    "bellman_residual",
+    "mixture_gap",
+    "mixture_gap_rms",
+    "converged",
+    "reason",
+    "held_out_episodes",
+    "seconds",
+)
 
 
 def measure(data: rlassay.Dataset, settings: CriticSettings, seed: int) -> dict:

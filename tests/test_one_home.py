@@ -9,13 +9,19 @@ from rlassay.scoring import SCORES
 from rlassay.study.scoring import FIRST_SETTINGS
 
 ROOT = Path(rlassay.__file__).parent
-TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in ROOT.rglob("*.py")}  # fmt: skip
+TREES = {
+    path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in ROOT.rglob("*.py")
+}
 
 
 def dicts(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
-            yield {key.value: value for key, value in zip(node.keys, node.values, strict=True) if isinstance(key, ast.Constant)}  # fmt: skip
+            yield {
+                key.value: value
+                for key, value in zip(node.keys, node.values, strict=True)
+                if isinstance(key, ast.Constant)
+            }
 
 
 def test_scores_are_described_in_one_table():
@@ -37,8 +43,10 @@ def test_which_way_is_better_is_asked_of_the_score():
         for name, tree in TREES.items()
         for found in dicts(tree)
         for key, value in found.items()
-        if key in lower and name != "scoring/scores.py" and isinstance(value, ast.UnaryOp | ast.Constant)
-    ]  # fmt: skip
+        if key in lower
+        and name != "scoring/scores.py"
+        and isinstance(value, ast.UnaryOp | ast.Constant)
+    ]
     assert turned == []
 
 
@@ -62,5 +70,7 @@ def test_no_score_is_recognised_by_its_spelling_nor_a_result_by_a_dictionary():
 def test_the_default_discount_is_the_critics():
     """The studies mean the discount of the committed scores; until it changes both are one."""
     assert FIRST_SETTINGS["critic.discount"] == CriticSettings().discount
-    users = [name for name in TREES if name.startswith("study/") and "0.99," in (ROOT / name).read_text()]  # fmt: skip
+    users = [
+        name for name in TREES if name.startswith("study/") and "0.99," in (ROOT / name).read_text()
+    ]
     assert sorted(users) == ["study/scoring.py", "study/table1.py"]  # frozen settings; DISCOUNTS

@@ -14,8 +14,13 @@ from rlassay.cli.outputs import in_existing_folder, say_written
 
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", callback=in_existing_folder, help="Write the result as JSON; `-` prints it to stdout and nothing else."),
-]  # fmt: skip
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write the result as JSON; `-` prints it to stdout and nothing else.",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -26,8 +31,12 @@ SeedOption = Annotated[int, typer.Option("--seed", help="The first random seed."
 SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds.")]
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Run store; default $RLASSAY_STORE, else the user's state folder."),
-]  # fmt: skip
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Run store; default $RLASSAY_STORE, else the user's state folder.",
+    ),
+]
 
 
 def say(text: str, *, err: bool = False) -> None:

@@ -19,8 +19,14 @@ from rlassay.data import column_checks as checks
 from rlassay.errors import DatasetError
 
 COLUMNS = (
-    "observations", "actions", "rewards", "next_observations", "terminals", "timeouts", "next_valid",
-)  # fmt: skip
+    "observations",
+    "actions",
+    "rewards",
+    "next_observations",
+    "terminals",
+    "timeouts",
+    "next_valid",
+)
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,19 @@ BATCH_ROWS = (
 )
 OWN_KEY = "rlassay"  # in metadata.json: what Minari has no place for
 KEPT = (
-    "dataset_id", "minari_version", "data_format", "algorithm_name", "author", "author_email", "code_permalink",
-    "description", "requirements", "ref_min_score", "ref_max_score", "combined_datasets",
-)  # fmt: skip
+    "dataset_id",
+    "minari_version",
+    "data_format",
+    "algorithm_name",
+    "author",
+    "author_email",
+    "code_permalink",
+    "description",
+    "requirements",
+    "ref_min_score",
+    "ref_max_score",
+    "combined_datasets",
+)
 
 
 def data_folder(path: Path) -> Path | None:

@@ -29,9 +29,14 @@ def returns_caption(episodes: Episodes, best_tenth: float | None) -> str:
 
 def several_returns_caption(tables: Sequence[tuple[str, Episodes]]) -> str:
     """The middle half of each dataset, or of the lowest and highest where there are many."""
-    halves = sorted((float(np.median(table.returns)), name, _middle_half(table.returns)) for name, table in tables)  # fmt: skip
+    halves = sorted(
+        (float(np.median(table.returns)), name, _middle_half(table.returns))
+        for name, table in tables
+    )
     told = halves if len(halves) <= NAMED_AT_MOST else [halves[-1], halves[0]]
-    spans = [f"{words.number(low)} to {words.number(high)} in {name}" for _, name, (low, high) in told]  # fmt: skip
+    spans = [
+        f"{words.number(low)} to {words.number(high)} in {name}" for _, name, (low, high) in told
+    ]
     text = f"The middle half of the episodes returns {_listed(spans)}."
     if len(halves) > NAMED_AT_MOST:
         text += f" The other {len(halves) - 2} datasets lie between these two by their median."
@@ -42,9 +47,10 @@ def distribution_caption(name: str, edges: Any, series: Sequence[tuple[str, Any]
     """Middle half of the data and how much of it the random actions share."""
     data = np.asarray(series[0][1], float)
     low, high = _quantile(edges, data, 0.25), _quantile(edges, data, 0.75)
-    what = {"value": "By the critic, the middle half of the recorded actions is worth",
-            "action": "The middle half of the recorded action components lies at"}.get(
-                name, f"The middle half of the recorded {words.plain(name)} lies at")  # fmt: skip
+    what = {
+        "value": "By the critic, the middle half of the recorded actions is worth",
+        "action": "The middle half of the recorded action components lies at",
+    }.get(name, f"The middle half of the recorded {words.plain(name)} lies at")
     text = f"{what} {words.number(low, 3)} to {words.number(high, 3)}"
     if len(series) < 2:
         return f"{text}."

@@ -24,10 +24,15 @@ from rlassay.results.card import Score, Scorecard
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}
 FACTS = {
-    "source": "Source", "format": "Format", "env_id": "Environment", "transitions": "Transitions",
-    "episodes": "Episodes", "observation_dim": "Observation dimensions",
-    "action_dim": "Action dimensions", "fingerprint": "Fingerprint",
-}  # fmt: skip
+    "source": "Source",
+    "format": "Format",
+    "env_id": "Environment",
+    "transitions": "Transitions",
+    "episodes": "Episodes",
+    "observation_dim": "Observation dimensions",
+    "action_dim": "Action dimensions",
+    "fingerprint": "Fingerprint",
+}
 
 
 def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
@@ -152,7 +157,16 @@ def _critic_tile(card: Scorecard) -> list[View]:
     span = "no held-out correlation"
     if isinstance(correlation, int | float):
         span = f"correlation {correlation:.2f}"
-    return [{"label": "Critic", "value": settled, "span": span, "detail": "on held-out episodes", "tone": tone, "words": True}]  # fmt: skip
+    return [
+        {
+            "label": "Critic",
+            "value": settled,
+            "span": span,
+            "detail": "on held-out episodes",
+            "tone": tone,
+            "words": True,
+        }
+    ]
 
 
 def _check_tile(card: Scorecard) -> list[View]:
@@ -161,11 +175,21 @@ def _check_tile(card: Scorecard) -> list[View]:
         return []
     status = [str(check.get("status")) for check in checks]
     worst = next((name for name in ("fail", "warn") if name in status), "pass")
-    value = {"pass": "Sound", "warn": f"{status.count('warn')} to look at", "fail": f"{status.count('fail')} failed"}  # fmt: skip
-    return [{
-        "label": "Structure", "value": value[worst], "span": f"{status.count('pass')} of {len(checks)} checks pass",
-        "detail": "see structural checks", "tone": {"pass": "good", "warn": "warn", "fail": "bad"}[worst], "words": True,
-    }]  # fmt: skip
+    value = {
+        "pass": "Sound",
+        "warn": f"{status.count('warn')} to look at",
+        "fail": f"{status.count('fail')} failed",
+    }
+    return [
+        {
+            "label": "Structure",
+            "value": value[worst],
+            "span": f"{status.count('pass')} of {len(checks)} checks pass",
+            "detail": "see structural checks",
+            "tone": {"pass": "good", "warn": "warn", "fail": "bad"}[worst],
+            "words": True,
+        }
+    ]
 
 
 def _size_tile(card: Scorecard) -> View:
@@ -208,7 +232,9 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
     return {
         "kind": "episodes",
         "title": "Episodes",
-        "columns": {words.plain(name): charts.packed(values) for name, values in shown.columns.items()},
+        "columns": {
+            words.plain(name): charts.packed(values) for name, values in shown.columns.items()
+        },
         "scores": [preferred, *[name for name in scores if name != preferred]],
         "directions": {name: score.direction for name, score in card.items()},
         "units": {name: words.plain(score.unit) for name, score in card.items()},
@@ -219,7 +245,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         "out": shlex.quote(curated_name(source)),
         "file": episode_list,
         "list": shlex.quote(episode_list),
-    }  # fmt: skip
+    }
 
 
 def _sample_note(shown: int, total: int) -> str:

@@ -54,10 +54,16 @@ def _lead(result: Mapping[str, Any]) -> list[str]:
 def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     before, after = result["before"], result["after"]
     sizes = [
-        {"name": name, "title": "", "before": (f"{before[name]:,}", ""), "after": (f"{after[name]:,}", ""),
-         "change": words.percent(after[name] / before[name]) + " of them", "tone": ""}
+        {
+            "name": name,
+            "title": "",
+            "before": (f"{before[name]:,}", ""),
+            "after": (f"{after[name]:,}", ""),
+            "change": words.percent(after[name] / before[name]) + " of them",
+            "tone": "",
+        }
         for name in ("episodes", "transitions")
-    ]  # fmt: skip
+    ]
     return sizes + [
         _score_row(name, before["scores"][name], after["scores"][name])
         for name in naming.in_reading_order(before["scores"])
@@ -95,5 +101,10 @@ def _marks(result: Mapping[str, Any]) -> list[float]:
 
 
 def _facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    known = {"Source": result["source"], "Fingerprint": result.get("fingerprint"), "Written to": result.get("out"), "Version": result.get("version")}  # fmt: skip
+    known = {
+        "Source": result["source"],
+        "Fingerprint": result.get("fingerprint"),
+        "Written to": result.get("out"),
+        "Version": result.get("version"),
+    }
     return [(label, words.plain(value)) for label, value in known.items() if value]

@@ -9,10 +9,28 @@ from rlassay.results.card import Score, Scorecard, in_reading_order
 
 HEADLINE = ("return", "return_top10", "q", "bwd", "bc_error")  # the short card, in its order
 GROUPS = {
-    "What the data earned": ("return", "return_by_step", "return_top10", "reward", "tq", "eri", "rpsv"),
-    "What its actions are worth": ("q", "advantage", "pd", "bwd", "bwd.dual", "bwd.exact", "bwd.tail", "bwd.sinkhorn", "extractable"),
+    "What the data earned": (
+        "return",
+        "return_by_step",
+        "return_top10",
+        "reward",
+        "tq",
+        "eri",
+        "rpsv",
+    ),
+    "What its actions are worth": (
+        "q",
+        "advantage",
+        "pd",
+        "bwd",
+        "bwd.dual",
+        "bwd.exact",
+        "bwd.tail",
+        "bwd.sinkhorn",
+        "extractable",
+    ),
     "How it behaves and what it covers": ("bc_error", "eas", "knn_entropy", "saco"),
-}  # fmt: skip
+}
 OTHERS = "Further scores"
 
 

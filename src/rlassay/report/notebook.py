@@ -38,7 +38,9 @@ def comparison_html(comparison: Comparison) -> str:
     """The order by the leading score, and the headline scores of every dataset."""
     cards = list(comparison.cards)
     names = words.unique_names(cards)
-    sources = {str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)}  # fmt: skip
+    sources = {
+        str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
+    }
     leading = "bwd" if "bwd" in comparison.ranking else next(iter(comparison.ranking), None)
     ranking = comparison.to_dict()["ranking"]
     order = ranking.get(leading) if leading else None
@@ -70,7 +72,9 @@ def dataset_html(data: Dataset) -> str:
 def curation_html(curation: Curation) -> str:
     """What was kept, by which rule, and what that leaves."""
     total = len(curation.kept) + len(curation.dropped)
-    rule = ", ".join(f"{key} {value}" for key, value in curation.rule.to_dict().items() if key != "only")  # fmt: skip
+    rule = ", ".join(
+        f"{key} {value}" for key, value in curation.rule.to_dict().items() if key != "only"
+    )
     facts = [
         ("rule", rule),
         ("kept", f"{len(curation.kept):,} of {total:,} episodes"),
@@ -97,7 +101,9 @@ def _returns(data: Dataset) -> str:
 def _score_row(name: str, card: Scorecard) -> list[str]:
     score = card[name]
     value, span = words.value_and_interval(score)
-    doubt = ' <abbr title="not converged: read with care">?</abbr>' if score.converged is False else ""  # fmt: skip
+    doubt = (
+        ' <abbr title="not converged: read with care">?</abbr>' if score.converged is False else ""
+    )
     title = naming.title_of(name, score)
     arrow = words.ARROWS[score.direction]
     return [f"{_text(name)} {arrow}", f"{value}{doubt}", span, _text(title)]

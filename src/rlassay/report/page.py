@@ -44,7 +44,10 @@ def page_html(
 ) -> str:
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
-        raise SettingsError("a report needs at least one scorecard", remedy="name a file written by `rlassay score --json`")  # fmt: skip
+        raise SettingsError(
+            "a report needs at least one scorecard",
+            remedy="name a file written by `rlassay score --json`",
+        )
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:

@@ -56,12 +56,15 @@ def _ranks(ranking: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, 
         score: {
             sources.get(str(row["source"]), words.plain(row["source"])): {
                 "rank": row["rank"],
-                "tied": [sources.get(str(other), words.plain(other)) for other in row.get("tied_with") or []],
+                "tied": [
+                    sources.get(str(other), words.plain(other))
+                    for other in row.get("tied_with") or []
+                ],
             }
             for row in order
         }
         for score, order in ranking.items()
-    }  # fmt: skip
+    }
 
 
 def _lead(
@@ -80,12 +83,18 @@ def _lead(
         order = comparison["ranking"][leading]
         return [*sentences, words.ranking_summary(order, leading, sources), *highest]
     sentences += highest
-    sentences.append("They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties.")  # fmt: skip
+    sentences.append(
+        "They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties."
+    )
     return sentences
 
 
 def _highest_return(cards: list[Scorecard], names: list[str]) -> list[str]:
-    known = [(card["return"].value, name) for card, name in zip(cards, names, strict=True) if "return" in card]  # fmt: skip
+    known = [
+        (card["return"].value, name)
+        for card, name in zip(cards, names, strict=True)
+        if "return" in card
+    ]
     if not known:
         return []
     value, name = max(known)
@@ -114,9 +123,14 @@ def _row(card: Scorecard, name: str, scores: list[str]) -> View:
         "transitions": card.dataset.get("transitions"),
         "verdict": verdict_of(card),
         "cells": [
-            None if cell is None
-            else {"raw": cell.value, "value": words.value_and_interval(cell)[0],
-                  "interval": words.value_and_interval(cell)[1], "doubt": cell.converged is False}
+            None
+            if cell is None
+            else {
+                "raw": cell.value,
+                "value": words.value_and_interval(cell)[0],
+                "interval": words.value_and_interval(cell)[1],
+                "doubt": cell.converged is False,
+            }
             for cell in cells
         ],
-    }  # fmt: skip
+    }

@@ -115,7 +115,13 @@ def _print_scores(card: Scorecard, names: list[str], console: Console, group: st
         score = card[name]
         value, span = words.value_and_interval(score)
         relative = "" if score.relative is None else words.percent(score.relative)
-        row = [f"{name} {_arrow(score)}", _doubted(value, score), span, relative, _title(name, card)]  # fmt: skip
+        row = [
+            f"{name} {_arrow(score)}",
+            _doubted(value, score),
+            span,
+            relative,
+            _title(name, card),
+        ]
         rows.append(row if placed else [*row[:3], row[4]])
     show_table(columns, rows, console, title=group)
 
@@ -147,7 +153,12 @@ def _print_verdicts(cards: list[Scorecard], names: list[str], console: Console) 
             reason = verdict.reason if verdict.label else verdict.why
             rows.append((name, label, verdict.action, reason))
     if rows:
-        columns = (Column("dataset", style="bold"), Column("verdict"), Column("advice"), Column("because", fold=True, optional=1))  # fmt: skip
+        columns = (
+            Column("dataset", style="bold"),
+            Column("verdict"),
+            Column("advice"),
+            Column("because", fold=True, optional=1),
+        )
         show_table(columns, rows, console)
         console.print()
 
@@ -181,8 +192,11 @@ def _side_table(
     heads = [next(card[score] for card in cards if score in card) for score in scores]
     columns = [
         Column("dataset", style="bold"),
-        *[Column(f"{score} {_arrow(head)}", "right") for score, head in zip(scores, heads, strict=True)],
-    ]  # fmt: skip
+        *[
+            Column(f"{score} {_arrow(head)}", "right")
+            for score, head in zip(scores, heads, strict=True)
+        ],
+    ]
     rows = [
         [name, *[_cell(card.get(score)) for score in scores]]
         for card, name in zip(cards, names, strict=True)
@@ -203,7 +217,13 @@ def _print_ranking(
 ) -> None:
     _line(console, words.ranking_summary(order, by, names))
     console.print()
-    columns = (Column("rank", "right"), Column("dataset", style="bold"), Column(by, "right"), Column("95 % interval", "right"), Column("tied with", style="yellow", fold=True))  # fmt: skip
+    columns = (
+        Column("rank", "right"),
+        Column("dataset", style="bold"),
+        Column(by, "right"),
+        Column("95 % interval", "right"),
+        Column("tied with", style="yellow", fold=True),
+    )
     rows = []
     for row in order:
         bounds = row.get("interval")

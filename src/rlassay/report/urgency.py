@@ -9,17 +9,42 @@ from rlassay.results.card import Caution, Scorecard
 SHOWN = 5  # of the short card; the others are counted
 # Most important first. A code that is not named here stands between doubts and remarks.
 WRONG = (
-    "no_rewards", "rewards_missing", "constant_reward", "dones_as_terminals", "dones_inside", "both_flags",
-    "ends_unknown", "timeouts_missing", "unflagged_ends", "one_step_episodes", "actions_beyond_convention",
-)  # fmt: skip
+    "no_rewards",
+    "rewards_missing",
+    "constant_reward",
+    "dones_as_terminals",
+    "dones_inside",
+    "both_flags",
+    "ends_unknown",
+    "timeouts_missing",
+    "unflagged_ends",
+    "one_step_episodes",
+    "actions_beyond_convention",
+)
 DOUBTFUL = (
-    "tiny_dataset", "one_episode", "no_verdict", "critic_not_converged", "transport_not_converged",
-    "horizon_beyond_discount", "critic_not_checked", "discrete_actions", "unknown_successors",
-)  # fmt: skip
+    "tiny_dataset",
+    "one_episode",
+    "no_verdict",
+    "critic_not_converged",
+    "transport_not_converged",
+    "horizon_beyond_discount",
+    "critic_not_checked",
+    "discrete_actions",
+    "unknown_successors",
+)
 REMARKS = (
-    "score_unavailable", "action_bounds_from_data", "reference_note", "env_from_name", "left_out",
-    "cameras_left_out", "empty_episodes", "joined", "extras", "next_observations", "terminals",
-)  # fmt: skip
+    "score_unavailable",
+    "action_bounds_from_data",
+    "reference_note",
+    "env_from_name",
+    "left_out",
+    "cameras_left_out",
+    "empty_episodes",
+    "joined",
+    "extras",
+    "next_observations",
+    "terminals",
+)
 _LAST_DOUBT = len(WRONG) + len(DOUBTFUL)
 _PLACES = {code: place for place, code in enumerate((*WRONG, *DOUBTFUL))} | {
     code: place for place, code in enumerate(REMARKS, start=_LAST_DOUBT + 1)

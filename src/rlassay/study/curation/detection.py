@@ -21,9 +21,18 @@ REVISION = 1
 GOOD = "expert"
 BAD = ("random", "noisy", "corrupted")
 SCORES = (
-    "return", "reward", "q", "advantage", "pd", "bwd.exact", "bwd.tail", "value_gap", "random_distance", "bc_surprise",
+    "return",
+    "reward",
+    "q",
+    "advantage",
+    "pd",
+    "bwd.exact",
+    "bwd.tail",
+    "value_gap",
+    "random_distance",
+    "bc_surprise",
     "coverage",
-)  # fmt: skip
+)
 COLUMNS = ("environment", "score", "against", "auc", "low", "high", "seeds", "episodes")
 REPLICATES = 2_000
 EPISODES = 40  # of each label
@@ -66,11 +75,15 @@ def detect(
     """AUC of every score for experts against each kind of bad episode, and against all of them."""
     tasks = [
         Task(
-            "detection", "rlassay.study.curation.detection:score_task",
-            {"scores": list(SCORES), "preset": preset, "seed": seed}, data, REVISION, f"detection seed {seed}",
+            "detection",
+            "rlassay.study.curation.detection:score_task",
+            {"scores": list(SCORES), "preset": preset, "seed": seed},
+            data,
+            REVISION,
+            f"detection seed {seed}",
         )
         for seed in range(seeds)
-    ]  # fmt: skip
+    ]
     outcomes = (engine or LocalEngine()).run(tasks, store or RunStore())
     for outcome in outcomes:
         if outcome.result is None:

@@ -62,7 +62,12 @@ def _refuse_changed(path: Path, content: bytes, rows: int) -> None:
     about = read_about(path)
     wanted = about.get("rows")
     if wanted is not None and wanted != rows:
-        raise DatasetError(f"{path} has lost or gained rows", allowed=f"{wanted} rows", got=f"{rows} rows", remedy=_RESTORE)  # fmt: skip
+        raise DatasetError(
+            f"{path} has lost or gained rows",
+            allowed=f"{wanted} rows",
+            got=f"{rows} rows",
+            remedy=_RESTORE,
+        )
     if about.get("sha256") not in (None, _digest(content)):
         raise DatasetError(f"{path} was changed after it was written", remedy=_RESTORE)
 
