@@ -11,9 +11,8 @@ from rlassay.inspection.remedies import command
 from rlassay.inspection.results import Check, found, passed
 
 ROUNDING = 1e-6  # of the action range: beyond a bound by this much is arithmetic
-CLEARLY = (
-    0.01  # of the action range: beyond a bound by this much is another unit or an unclipped policy
-)
+# of the action range: beyond a bound by this much is another unit or an unclipped policy
+CLEARLY = 0.01
 AT_BOUND = 1e-3  # of the action range
 SATURATED = 0.5  # share of action entries at a bound
 NUMBERS = ("observations", "actions", "rewards", "next_observations")
