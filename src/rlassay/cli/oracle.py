@@ -9,16 +9,17 @@ import typer
 
 from rlassay.cli.options import (
     JsonOption,
+    Reading,
     SeedOption,
     SeedsOption,
     SetOption,
     StoreOption,
     emit_json,
+    reads_data,
     require_outputs,
     this_command,
     use_store,
 )
-from rlassay.cli.reading import Reading, reads_data
 
 PARTIAL = 3  # exit code: some runs failed, the others are reported
 

@@ -9,13 +9,14 @@ import typer
 
 from rlassay.cli.options import (
     JsonOption,
+    Reading,
     SeedOption,
     SetOption,
     emit_json,
+    reads_data,
     require_outputs,
     this_command,
 )
-from rlassay.cli.reading import Reading, reads_data
 
 ThreadsOption = Annotated[
     int,

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rlassay.report import captions, charts, naming, words
-from rlassay.report.naming import (
+from rlassay.report import charts, words
+from rlassay.report.series import episodes_of, thin
+from rlassay.report.verdicts import verdict_of
+from rlassay.report.words import (
+    by_importance,
     estimator_of,
     headline,
     in_reading_order,
@@ -16,9 +19,6 @@ from rlassay.report.naming import (
     title_of,
     without_copies,
 )
-from rlassay.report.series import episodes_of, thin
-from rlassay.report.urgency import by_importance
-from rlassay.report.verdicts import verdict_of
 from rlassay.results.card import Score, Scorecard
 
 View = dict[str, Any]
@@ -84,7 +84,7 @@ def _score_groups(card: Scorecard) -> list[View]:
     """The headline scores, then the others by what they tell; one number stands in one row."""
     shown = without_copies(card)
     leading = headline(shown)
-    rest = naming.grouped([name for name in shown if name not in leading])
+    rest = words.grouped([name for name in shown if name not in leading])
     groups = {"The short answer": leading, **rest} if rest else {"Scores": leading}
     return [
         {"title": group, "rows": [_score_row(name, card) for name in names]}
@@ -240,7 +240,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
         "units": {name: words.plain(score.unit) for name, score in card.items()},
         "sampled": shown.sampled,
         "note": _sample_note(len(shown), episodes.total),
-        "sentences": {name: captions.explorer_caption(episodes, name) for name in scores},
+        "sentences": {name: charts.explorer_caption(episodes, name) for name in scores},
         "curate": f"rlassay curate {shlex.quote(source)}",
         "out": shlex.quote(curated_name(source)),
         "file": episode_list,

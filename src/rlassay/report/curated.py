@@ -10,7 +10,7 @@ import numpy as np
 
 from rlassay import __version__
 from rlassay.engine.files import write_atomically
-from rlassay.report import naming, words
+from rlassay.report import words
 from rlassay.report.curation import rule_in_words, shown
 from rlassay.report.page import asset, policy, template
 
@@ -66,7 +66,7 @@ def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
     return sizes + [
         _score_row(name, before["scores"][name], after["scores"][name])
-        for name in naming.in_reading_order(before["scores"])
+        for name in words.in_reading_order(before["scores"])
         if name in after["scores"]
     ]
 
@@ -77,7 +77,7 @@ def _score_row(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -
     better = (change > 0) == (direction == "higher")
     return {
         "name": f"{words.plain(name)} {words.ARROWS[direction]}",
-        "title": f"{naming.title_of(name)}. {naming.meaning_of(name)}",
+        "title": f"{words.title_of(name)}. {words.meaning_of(name)}",
         "before": shown(before),
         "after": shown(after),
         "change": f"{'+' if change > 0 else ''}{words.number(change)}",

@@ -9,8 +9,8 @@ from typing import Any
 from rlassay.engine.files import replacing
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
-from rlassay.report.naming import title_of
 from rlassay.report.series import episodes_of, plain_card
+from rlassay.report.words import title_of
 from rlassay.results.card import Scorecard, in_reading_order
 
 DATA, RANDOM, GOLD = "#1f5f99", "#8a8f99", "#b87503"

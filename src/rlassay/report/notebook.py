@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlassay.report import naming, words
-from rlassay.report.urgency import SHOWN, by_importance
+from rlassay.report import words
 from rlassay.report.verdicts import verdict_of
+from rlassay.report.words import SHOWN, by_importance
 from rlassay.results.card import Comparison, Scorecard
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def card_html(card: Scorecard) -> str:
     """Verdict, headline scores and the most important warnings."""
-    rows = [_score_row(name, card) for name in naming.headline(card)]
-    hidden = len(naming.without_copies(card)) - len(rows)
+    rows = [_score_row(name, card) for name in words.headline(card)]
+    hidden = len(words.without_copies(card)) - len(rows)
     more = f" {hidden} more scores in to_frame()." if hidden > 0 else ""
     told = [f"<b>Warning:</b> {_text(warning.message)}" for warning in by_importance(card.warnings)]
     return _block(
@@ -45,7 +45,7 @@ def comparison_html(comparison: Comparison) -> str:
     ranking = comparison.to_dict()["ranking"]
     order = ranking.get(leading) if leading else None
     summary = words.ranking_summary(order, leading, sources) if leading and order else ""
-    scores = naming.headline({score for card in cards for score in card})
+    scores = words.headline({score for card in cards for score in card})
     rows = [
         [_text(name), *[_cell(card, score) for score in scores]]
         for card, name in zip(cards, names, strict=True)
@@ -104,7 +104,7 @@ def _score_row(name: str, card: Scorecard) -> list[str]:
     doubt = (
         ' <abbr title="not converged: read with care">?</abbr>' if score.converged is False else ""
     )
-    title = naming.title_of(name, score)
+    title = words.title_of(name, score)
     arrow = words.ARROWS[score.direction]
     return [f"{_text(name)} {arrow}", f"{value}{doubt}", span, _text(title)]
 

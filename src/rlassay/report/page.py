@@ -16,7 +16,6 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import SettingsError
 from rlassay.report import words
 from rlassay.report.content import View, card_view
-from rlassay.report.history import is_history
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
 from rlassay.results.card import Scorecard
@@ -51,7 +50,7 @@ def page_html(
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:
-        html = _render(cards, comparison, detailed, history or is_history(cards))
+        html = _render(cards, comparison, detailed, history)
         if len(html.encode(errors="backslashreplace")) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:
