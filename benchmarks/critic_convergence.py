@@ -24,7 +24,7 @@ from rlassay.critic import PAPER, CriticSettings
 from rlassay.critic.fit import fit_critic
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.samples import paths
-from rlassay.scoring.card import software
+from rlassay.scoring.card import card_software
 from rlassay.settings import change
 
 CRITICS = {
@@ -94,7 +94,7 @@ def main() -> None:
                 name: {**settings.__dict__, "hidden": list(settings.hidden)}
                 for name, settings in CRITICS.items()
             },
-            "software": software(),
+            "software": card_software(),
         },
     )
 

@@ -13,7 +13,7 @@ import pytest
 from small import SMALL
 
 import rlassay
-from probes import walks
+from probes import python_path, walks
 from rlassay import samples
 from rlassay.formats import save
 
@@ -170,7 +170,7 @@ rlassay.register_score("share_above_zero", above_zero, direction="higher", unit=
 
 def test_a_third_partys_score_runs_through_the_command_line(paths, tmp_path):
     (tmp_path / "my_scores.py").write_text(PLUGIN)
-    environment = {"RLASSAY_PLUGINS": "my_scores", "PYTHONPATH": str(tmp_path)}
+    environment = {"RLASSAY_PLUGINS": "my_scores", "PYTHONPATH": python_path(tmp_path)}
     done = run(
         "score", paths[0], "--scores", "return,share_above_zero", "--json", "-", **environment
     )
@@ -201,7 +201,7 @@ def test_a_users_cost_function_is_imported(paths, tmp_path):
         *SETTINGS,
         "--set",
         "transport.cost=my_costs:zero",
-        PYTHONPATH=str(tmp_path),
+        PYTHONPATH=python_path(tmp_path),
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["scores"]["bwd"]["value"] == 0.0

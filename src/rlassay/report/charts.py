@@ -315,13 +315,11 @@ def explorer_caption(episodes: Episodes, name: str) -> str:
     returns, scores = episodes.returns, episodes.columns[name]
     if len(returns) < 3 or np.ptp(returns) == 0 or np.ptp(scores) == 0:
         return f"Too few or equal values to say how {name} follows the return."
-    strength = float(np.corrcoef(_ranks(returns), _ranks(scores))[0, 1])
+    from scipy.stats import rankdata
+
+    strength = float(np.corrcoef(rankdata(returns), rankdata(scores))[0, 1])
     kind = "closely" if abs(strength) >= 0.8 else "loosely" if abs(strength) >= 0.4 else "hardly"
     return f"Over these episodes {name} follows the return {kind}: rank correlation {strength:.2f}."
-
-
-def _ranks(values: np.ndarray) -> np.ndarray:
-    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
 
 
 def _middle_half(values: np.ndarray) -> tuple[float, float]:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from rlassay.collect.sources import Actors
 from rlassay.engine.files import write_json
 from rlassay.engine.local import Engine, LocalEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SolverError
+from rlassay.motion.detection import area_under_curve
 from rlassay.study.grid.files import Row
 
 REVISION = 1
@@ -36,14 +36,6 @@ SCORES = (
 COLUMNS = ("environment", "score", "against", "auc", "low", "high", "seeds", "episodes")
 REPLICATES = 2_000
 EPISODES = 40  # of each label
-
-
-def area_under_curve(good: np.ndarray, bad: np.ndarray) -> float:
-    """Probability that a good episode scores above a bad one, ties counted half (Mann and Whitney)."""
-    ranks = rankdata(np.concatenate([good, bad]))
-    return float(
-        (ranks[: len(good)].sum() - len(good) * (len(good) + 1) / 2) / (len(good) * len(bad))
-    )
 
 
 def score_task(
