@@ -333,7 +333,7 @@ def test_the_verdict_is_first_escaped_and_absent_without_one():
     assert "rlassay train iql &lt;x&gt;" in page
     assert "two &lt;b&gt;modes&lt;/b&gt;" in page
     assert 'class="verdict' not in page_html([make_card()])
-    why = Warning("no_verdict", "there are no rewards", "")
+    why = Caution("no_verdict", "there are no rewards", "")
     assert "No verdict" in page_html([make_card(verdict=None, warnings=(why,))])
     assert "offline-rl" in page_html([make_card(verdict=VERDICT), make_card("b")])
 
