@@ -104,9 +104,16 @@ def time_rlassay(agent: str, threads: int) -> dict[str, float]:
 
     def fit(state, start: int, chunks: int):
         return fitting.fit(
-            made.step, state, columns, rows=len(columns.packed), start=start, steps=start + chunks * count,
-            batch_size=settings.batch_size * each, seeds=[0], chunk=count,
-        )  # fmt: skip
+            made.step,
+            state,
+            columns,
+            rows=len(columns.packed),
+            start=start,
+            steps=start + chunks * count,
+            batch_size=settings.batch_size * each,
+            seeds=[0],
+            chunk=count,
+        )
 
     started = time.perf_counter()
     state = jax.block_until_ready(fit(fitting.stack([made.init(0)]), 0, 1))

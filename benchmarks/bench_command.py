@@ -47,8 +47,11 @@ def measure(arguments: list[str], store: Path) -> dict[str, float]:
     """Wall and processor seconds of one process."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     subprocess.run(
-        [sys.executable, *arguments], check=True, capture_output=True, env={**os.environ, "RLASSAY_STORE": str(store)}
-    )  # fmt: skip
+        [sys.executable, *arguments],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "RLASSAY_STORE": str(store)},
+    )
     wall = time.perf_counter() - started
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

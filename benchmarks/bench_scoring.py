@@ -38,9 +38,12 @@ def medians(runs: list[dict[str, float]]) -> dict[str, float]:
 def compare(work: str, torch_python: str) -> dict[str, float | str]:
     """Alternate the peers, so that other load on the machine meets both."""
     pairs = [
-        (measure(sys.executable, "scoring_ours.py", work), measure(torch_python, "scoring_torch.py", work))
+        (
+            measure(sys.executable, "scoring_ours.py", work),
+            measure(torch_python, "scoring_torch.py", work),
+        )
         for _ in range(REPEATS)
-    ]  # fmt: skip
+    ]
     ours, theirs = medians([pair[0] for pair in pairs]), medians([pair[1] for pair in pairs])
     return {
         "work": work,

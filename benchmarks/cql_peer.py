@@ -30,10 +30,20 @@ def train_ours(path: Path, updates: int, folder: Path) -> list[Row]:
     from rlassay.formats import load
 
     settings = {
-        "updates": updates, "eval_every": updates // 4, "eval_episodes": EPISODES, "width": WIDTH, "depth": DEPTH,
-        "batch_size": BATCH, "action_samples": SAMPLES, "learning_rate": CRITIC_RATE, "conservative_weight": WEIGHT,
-        "actor_learning_rate": ACTOR_RATE, "target_rate": TARGET_RATE, "cloning_share": 0.0, "normalise_observations": True,
-    }  # fmt: skip
+        "updates": updates,
+        "eval_every": updates // 4,
+        "eval_episodes": EPISODES,
+        "width": WIDTH,
+        "depth": DEPTH,
+        "batch_size": BATCH,
+        "action_samples": SAMPLES,
+        "learning_rate": CRITIC_RATE,
+        "conservative_weight": WEIGHT,
+        "actor_learning_rate": ACTOR_RATE,
+        "target_rate": TARGET_RATE,
+        "cloning_share": 0.0,
+        "normalise_observations": True,
+    }
     train_agent("cql", load(path), ENVIRONMENT, folder=folder, settings=settings)
     with (folder / "log.csv").open() as source:
         return [
@@ -61,13 +71,23 @@ def train_theirs(path: Path, updates: int) -> list[Row]:
     ends = (columns[name].astype(np.float32) for name in ("terminals", "timeouts"))
     dataset = d3rlpy.dataset.MDPDataset(observations, actions, columns["rewards"], *ends)
     encoder = d3rlpy.models.encoders.VectorEncoderFactory([WIDTH] * DEPTH)
-    scaler = d3rlpy.preprocessing.StandardObservationScaler(observations.mean(0), observations.std(0))  # fmt: skip
+    scaler = d3rlpy.preprocessing.StandardObservationScaler(
+        observations.mean(0), observations.std(0)
+    )
     algorithm = d3rlpy.algos.CQLConfig(
-        batch_size=BATCH, critic_learning_rate=CRITIC_RATE, actor_learning_rate=ACTOR_RATE,
-        temp_learning_rate=ACTOR_RATE, alpha_learning_rate=0.0, initial_alpha=1.0, conservative_weight=WEIGHT,
-        n_action_samples=SAMPLES, tau=TARGET_RATE, actor_encoder_factory=encoder, critic_encoder_factory=encoder,
+        batch_size=BATCH,
+        critic_learning_rate=CRITIC_RATE,
+        actor_learning_rate=ACTOR_RATE,
+        temp_learning_rate=ACTOR_RATE,
+        alpha_learning_rate=0.0,
+        initial_alpha=1.0,
+        conservative_weight=WEIGHT,
+        n_action_samples=SAMPLES,
+        tau=TARGET_RATE,
+        actor_encoder_factory=encoder,
+        critic_encoder_factory=encoder,
         observation_scaler=scaler,
-    ).create(device=False)  # fmt: skip
+    ).create(device=False)
     algorithm.build_with_dataset(dataset)
     env = gymnasium.make(ENVIRONMENT)
     shown = observations[:: len(observations) // 1000]
@@ -121,9 +141,12 @@ def main() -> None:
     sides = {"rlassay": ours, "d3rlpy": json.loads(printed.strip().splitlines()[-1])}
     rows = [{"side": side, **row} for side, found in sides.items() for row in found]
     about = {
-        "command": shlex.join(["python", "benchmarks/cql_peer.py", *sys.argv[1:]]), "dataset": f"{ENVIRONMENT} {DATASET}",
-        "d3rlpy": D3RLPY, "seed": 0, "episodes": EPISODES,
-    }  # fmt: skip
+        "command": shlex.join(["python", "benchmarks/cql_peer.py", *sys.argv[1:]]),
+        "dataset": f"{ENVIRONMENT} {DATASET}",
+        "d3rlpy": D3RLPY,
+        "seed": 0,
+        "episodes": EPISODES,
+    }
     write_table(TARGET, rows, list(rows[0]), about)
     for row in rows:
         print(row, file=sys.stderr)

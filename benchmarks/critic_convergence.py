@@ -24,7 +24,7 @@ from rlassay.critic import PAPER, CriticSettings
 from rlassay.critic.fit import fit_critic
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.samples import paths
-from rlassay.scoring.card import software
+from rlassay.scoring.card import card_software
 from rlassay.settings import change
 
 CRITICS = {
@@ -33,10 +33,22 @@ CRITICS = {
     "paper, target_rate 0.005": change(PAPER, {"target_rate": 0.005}),
 }
 COLUMNS = (
-    "mean_value", "returns_mean", "reached", "bias", "bias_standard_error", "tolerance", "correlation",
-    "change_last_tenth", "bellman_residual", "mixture_gap", "mixture_gap_rms", "converged", "reason",
-    "held_out_episodes", "seconds",
-)  # fmt: skip
+    "mean_value",
+    "returns_mean",
+    "reached",
+    "bias",
+    "bias_standard_error",
+    "tolerance",
+    "correlation",
+    "change_last_tenth",
+    "bellman_residual",
+    "mixture_gap",
+    "mixture_gap_rms",
+    "converged",
+    "reason",
+    "held_out_episodes",
+    "seconds",
+)
 
 
 def measure(data: rlassay.Dataset, settings: CriticSettings, seed: int) -> dict:
@@ -82,7 +94,7 @@ def main() -> None:
                 name: {**settings.__dict__, "hidden": list(settings.hidden)}
                 for name, settings in CRITICS.items()
             },
-            "software": software(),
+            "software": card_software(),
         },
     )
 

@@ -149,9 +149,12 @@ def _fork(read, data, path: Path, send: int) -> int:
         ours = (data.observations, data.actions, data.rewards)
         same = all(
             (one is None) == (two is None)
-            and (one is None or np.array_equal(np.asarray(one, "f8"), np.asarray(two, "f8"), equal_nan=True))
+            and (
+                one is None
+                or np.array_equal(np.asarray(one, "f8"), np.asarray(two, "f8"), equal_nan=True)
+            )
             for one, two in zip(ours, theirs, strict=True)
-        )  # fmt: skip
+        )
         os.write(send, b"read, equal" if same else b"BAD misread")
         return 0
     except BaseException:

@@ -33,7 +33,10 @@ def flat_hdf5(path: Path) -> Columns:
 def d3rlpy_v2(path: Path) -> Columns:
     with h5py.File(path) as file:
         count = int(np.ravel(file["num_episodes"][()])[0])
-        parts = [[file[f"{key}_{i}"][()] for i in range(count)] for key in ("observations", "actions", "rewards")]  # fmt: skip
+        parts = [
+            [file[f"{key}_{i}"][()] for i in range(count)]
+            for key in ("observations", "actions", "rewards")
+        ]
     observations, actions, rewards = (np.concatenate(part) for part in parts)
     return _wide(observations), _wide(actions), rewards.ravel()
 
@@ -59,7 +62,11 @@ def arrays(path: Path) -> Columns:
         with np.load(path) as archive:
             found = dict(archive)
     rewards = found.get("rewards")
-    return _wide(found["observations"]), _wide(found["actions"]), None if rewards is None else rewards.ravel()  # fmt: skip
+    return (
+        _wide(found["observations"]),
+        _wide(found["actions"]),
+        None if rewards is None else rewards.ravel(),
+    )
 
 
 def ogbench(path: Path) -> Columns:
@@ -77,8 +84,16 @@ def robomimic(path: Path) -> Columns:
             np.concatenate([_wide(demo["obs"][key][()]) for key in sorted(demo["obs"])], axis=1)
             for demo in demos
         ]
-        rewards = np.concatenate([demo["rewards"][()] for demo in demos]) if "rewards" in demos[0] else None  # fmt: skip
-        return np.concatenate(observations), _wide(np.concatenate([d["actions"][()] for d in demos])), rewards  # fmt: skip
+        rewards = (
+            np.concatenate([demo["rewards"][()] for demo in demos])
+            if "rewards" in demos[0]
+            else None
+        )
+        return (
+            np.concatenate(observations),
+            _wide(np.concatenate([d["actions"][()] for d in demos])),
+            rewards,
+        )
 
 
 def lerobot(path: Path) -> Columns:
@@ -86,11 +101,17 @@ def lerobot(path: Path) -> Columns:
     files = sorted(path.glob("data/*/*.parquet"))
     known = [name for name in wanted if name in pq.read_schema(files[0]).names]
     tables = [pq.read_table(file, columns=known) for file in files]
-    rows = sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["index"])  # fmt: skip
+    rows = sorted(
+        (row for table in tables for row in table.to_pylist()), key=lambda row: row["index"]
+    )
     rewards = (
         None if "next.reward" not in rows[0] else np.array([row["next.reward"] for row in rows])
     )
-    return _wide([row["observation.state"] for row in rows]), _wide([row["action"] for row in rows]), rewards  # fmt: skip
+    return (
+        _wide([row["observation.state"] for row in rows]),
+        _wide([row["action"] for row in rows]),
+        rewards,
+    )
 
 
 def imitation(path: Path) -> Columns:
@@ -105,7 +126,11 @@ def imitation(path: Path) -> Columns:
 
 
 def imitation_hub(path: Path) -> Columns:
-    rows = [row for file in sorted(path.glob("data-*.arrow")) for row in pa.ipc.open_stream(str(file) and pa.OSFile(str(file))).read_all().to_pylist()]  # fmt: skip
+    rows = [
+        row
+        for file in sorted(path.glob("data-*.arrow"))
+        for row in pa.ipc.open_stream(str(file) and pa.OSFile(str(file))).read_all().to_pylist()
+    ]
     rows = [row for row in rows if row["acts"]]
     return (
         _wide([x for row in rows for x in row["obs"][:-1]]),

@@ -94,7 +94,12 @@ def _members(thing: type) -> str:
     """Public methods and properties that have a docstring, as a table."""
     rows = []
     for name, member in vars(thing).items():
-        function = getattr(member, "__func__", None) or getattr(member, "fget", None) or getattr(member, "func", None) or member  # fmt: skip
+        function = (
+            getattr(member, "__func__", None)
+            or getattr(member, "fget", None)
+            or getattr(member, "func", None)
+            or member
+        )
         text = (inspect.getdoc(function) or "").partition("\n\n")[0].replace("\n", " ")
         if name.startswith("_") or not text or not inspect.isfunction(function):
             continue

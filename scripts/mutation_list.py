@@ -1,6 +1,6 @@
 """Hand-chosen mistakes: each must be caught by the tests it names. Extend the table; `scripts/mutations.py` runs it.
 
-A mutation is (file, text, the mistake in its place, tests that must fail). The text stands exactly once in the file.
+A mutation is (file under src/rlassay, text, the mistake in its place, tests that must fail). The text stands exactly once in the file.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ CARD = "tests/scoring/test_card.py"
 STATS = "tests/test_stats.py"
 KEYS = "tests/study/test_score_keys.py"
 
-_TRANSPORT = "src/rlassay/transport"
-_CRITIC = "src/rlassay/critic"
-_SCORING = "src/rlassay/scoring"
+_TRANSPORT = "transport"
+_CRITIC = "critic"
+_SCORING = "scoring"
 
 MUTATIONS: list[tuple[str, str, str, str]] = [
     # -- costs
@@ -280,50 +280,50 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     # -- intervals
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "share: float = 0.1",
         "share: float = 0.2",
         STATS,
     ),
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "stdtrit(total**2 / doubt, 0.5 + level / 2)",
         "stdtrit(total**2 / doubt, level)",
         STATS,
     ),
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "float(np.var(per_seed, ddof=1)) / seeds",
         "float(np.var(per_seed, ddof=1))",
         STATS,
     ),
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "[(1 - level) / 2, (1 + level) / 2]",
         "[1 - level, level]",
         STATS,
     ),
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "episode_variance**2 / (groups - 1)",
         "episode_variance**2 / groups",
         STATS,
     ),
     (
-        "src/rlassay/stats.py",
+        "stats.py",
         "unbiased * len(kept) / count",
         "unbiased",
         STATS,
     ),
     # -- what a result depends on
     (
-        "src/rlassay/study/scoring.py",
+        "study/scoring.py",
         "for name, number in rooms.items() if number != FIRST_REVISIONS[name]",
         "for name, number in rooms.items() if number is None",
         KEYS,
     ),
     (
-        "src/rlassay/study/scoring.py",
+        "study/scoring.py",
         "key in FIRST_SETTINGS and FIRST_SETTINGS[key] == value",
         "key in FIRST_SETTINGS",
         KEYS,

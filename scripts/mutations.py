@@ -1,7 +1,8 @@
-"""Do the tests bite? Each mistake of `scripts/mutation_list.py` is made in a copy of the tree, and its tests must fail.
+"""Do the tests bite? Each mistake of the `scripts/mutation_list*.py` is made in a copy of the tree: its tests must fail.
 
     python scripts/mutations.py                  # all of them
     python scripts/mutations.py transport stats  # those whose file contains one of the words
+    python scripts/mutations.py 3 40-45          # by their numbers
 
 Prints `caught` or `SURVIVED` a mutation; ends with 1 when one survived.
 """
@@ -16,8 +17,11 @@ import tempfile
 from pathlib import Path
 
 from mutation_list import MUTATIONS
+from mutation_list_agents import MUTATIONS_AGENTS
+from mutation_list_readers import MUTATIONS_READERS
 
 ROOT = Path(__file__).parent.parent
+ALL = dict(enumerate([*MUTATIONS, *MUTATIONS_AGENTS, *MUTATIONS_READERS], 1))
 COPIED = ("src", "tests", "scripts", "results", "zoo", "pyproject.toml")
 
 
@@ -35,7 +39,7 @@ def copy_tree(folder: Path) -> None:
 
 def is_caught(folder: Path, path: str, text: str, mistake: str, tests: str) -> bool:
     """Make the mistake, run the tests, undo it."""
-    target = folder / path
+    target = folder / "src" / "rlassay" / path
     original = target.read_text()
     if original.count(text) != 1:
         raise SystemExit(f"{path} holds {original.count(text)} times, not once: {text}")
@@ -56,20 +60,30 @@ def run_tests(folder: Path, tests: str) -> int:
     return done.returncode
 
 
+def chosen(words: list[str]) -> dict[int, tuple[str, str, str, str]]:
+    """Mutations by number: those of a file that holds one of the words, those of a number or range, or all."""
+    numbers: set[int] = set()
+    for word in words:
+        first, _, last = word.partition("-")
+        if first.isdigit():
+            numbers |= set(range(int(first), int(last or first) + 1))
+        else:
+            numbers |= {number for number, one in ALL.items() if word in one[0]}
+    return {number: one for number, one in ALL.items() if not words or number in numbers}
+
+
 def main(words: list[str]) -> int:
     """Run the chosen mutations one after the other."""
-    chosen = [one for one in MUTATIONS if not words or any(word in one[0] for word in words)]
+    made = chosen(words)
     survivors = 0
     with tempfile.TemporaryDirectory() as name:
         copy_tree(Path(name))
-        for path, text, mistake, tests in chosen:
+        for number, (path, text, mistake, tests) in made.items():
             caught = is_caught(Path(name), path, text, mistake, tests)
             survivors += not caught
-            print(
-                f"{'caught  ' if caught else 'SURVIVED'}  {path}: {text!r} -> {mistake!r}",
-                flush=True,
-            )
-    print(f"{len(chosen)} mutations, {survivors} survived")
+            outcome = "caught  " if caught else "SURVIVED"
+            print(f"{number:3d}  {outcome}  {path}: {text!r} -> {mistake!r}", flush=True)
+    print(f"{len(made)} mutations, {survivors} survived")
     return int(survivors > 0)
 
 

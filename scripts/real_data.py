@@ -29,7 +29,10 @@ import pyarrow.parquet as pq
 Reading = tuple[int, int, float | None]  # episodes, transitions, mean return
 SOURCES = {
     "AgileRL/AgileRL": ["data/cartpole", "data/pendulum", "tests/assets/minari_cache"],
-    "HumanCompatibleAI/imitation": ["tests/testdata/expert_models", "tests/testdata/pickle_format_rollout.pkl"],
+    "HumanCompatibleAI/imitation": [
+        "tests/testdata/expert_models",
+        "tests/testdata/pickle_format_rollout.pkl",
+    ],
     "hill-a/stable-baselines": ["stable_baselines/gail/dataset"],
     "facebookresearch/ReAgent": ["reagent/test/workflow/test_data"],
     "ray-project/ray": ["rllib/offline/tests/data/cartpole", "rllib/offline/tests/data/pendulum"],
@@ -38,10 +41,11 @@ SOURCES = {
     "berkeleydeeprlcourse/homework_fall2020": ["hw1/cs285/expert_data"],
     "aravindr93/hand_dapg": ["dapg/demonstrations"],
     "Unity-Technologies/ml-agents": [
-        f"Project/Assets/ML-Agents/Examples/{name}/Demos" for name in ("3DBall", "Basic", "PushBlock")
+        f"Project/Assets/ML-Agents/Examples/{name}/Demos"
+        for name in ("3DBall", "Basic", "PushBlock")
     ],
     "st-tech/zr-obp": ["obd/random/men", "obd/bts/men"],
-}  # fmt: skip
+}
 
 
 # -- independent readings ---------------------------------------------------------------------------------------------
@@ -78,7 +82,11 @@ def imitation(path: Path) -> Reading:
 
 def stable_baselines(path: Path) -> Reading:
     with np.load(path) as archive:
-        return int(archive["episode_starts"].sum()), len(archive["obs"]), float(archive["episode_returns"].mean())  # fmt: skip
+        return (
+            int(archive["episode_starts"].sum()),
+            len(archive["obs"]),
+            float(archive["episode_returns"].mean()),
+        )
 
 
 def rllib_json(path: Path) -> Reading:
@@ -108,7 +116,12 @@ def reagent(path: Path) -> Reading:
 
 
 def lerobot(path: Path) -> Reading:
-    episodes = np.concatenate([pq.read_table(file, columns=["episode_index"])["episode_index"].to_numpy() for file in sorted(path.glob("data/*/*.parquet"))])  # fmt: skip
+    episodes = np.concatenate(
+        [
+            pq.read_table(file, columns=["episode_index"])["episode_index"].to_numpy()
+            for file in sorted(path.glob("data/*/*.parquet"))
+        ]
+    )
     return from_columns(episodes, None)
 
 
@@ -147,7 +160,11 @@ BANDIT = "observations=user-item_affinity_*+position,actions=item_id,rewards=cli
 CORPUS = [
     Entry("AgileRL/AgileRL", "data/*/*.h5", d3rlpy_v1),
     Entry("AgileRL/AgileRL", "tests/assets/minari_cache/D4RL/door/human-v2", minari),
-    Entry("HumanCompatibleAI/imitation", "tests/testdata/expert_models/*/rollouts/final.npz", imitation),
+    Entry(
+        "HumanCompatibleAI/imitation",
+        "tests/testdata/expert_models/*/rollouts/final.npz",
+        imitation,
+    ),
     Entry("HumanCompatibleAI/imitation", "tests/testdata/*.pkl", None),
     Entry("hill-a/stable-baselines", "stable_baselines/gail/dataset/*.npz", stable_baselines),
     Entry("ray-project/ray", "rllib/offline/tests/data/cartpole/*.json", rllib_json),
@@ -156,14 +173,21 @@ CORPUS = [
     Entry("ray-project/ray", "rllib/offline/tests/data/pendulum/pendulum-v1_*", rllib_parquet),
     Entry("ray-project/ray", "rllib/offline/tests/data/pendulum/*.json", None),
     Entry("ray-project/ray", "rllib/offline/tests/data/pendulum/*.zip", None),
-    Entry("facebookresearch/ReAgent", "reagent/test/workflow/test_data/*/*_training*.json*", reagent),
+    Entry(
+        "facebookresearch/ReAgent", "reagent/test/workflow/test_data/*/*_training*.json*", reagent
+    ),
     Entry("YifanTian07/G1-policy-train", ".", lerobot),
     Entry("yipiandanxinxiangyangkai/open_50", ".", lerobot),
     Entry("berkeleydeeprlcourse/homework_fall2020", "hw1/cs285/expert_data/*.pkl", None),
     Entry("aravindr93/hand_dapg", "dapg/demonstrations/*.pickle", None),
-    Entry("Unity-Technologies/ml-agents", "Project/Assets/ML-Agents/Examples/*/Demos/*.demo", unity, tolerance=0.02),
+    Entry(
+        "Unity-Technologies/ml-agents",
+        "Project/Assets/ML-Agents/Examples/*/Demos/*.demo",
+        unity,
+        tolerance=0.02,
+    ),
     Entry("st-tech/zr-obp", "obd/*/men/men.csv", open_bandit, ["--map", BANDIT]),
-]  # fmt: skip
+]
 
 
 def extract(mirrors: Path, root: Path) -> None:
@@ -178,7 +202,9 @@ def extract(mirrors: Path, root: Path) -> None:
             continue
         call = ["git", f"--git-dir={git}"]
         commits[repository] = _output([*call, "rev-parse", "HEAD"]).strip()
-        for name in _output([*call, "ls-tree", "-r", "--name-only", "HEAD", "--", *places]).splitlines():  # fmt: skip
+        for name in _output(
+            [*call, "ls-tree", "-r", "--name-only", "HEAD", "--", *places]
+        ).splitlines():
             done = subprocess.run([*call, "show", f"HEAD:{name}"], capture_output=True, check=False)
             if done.returncode:
                 print(f"missing from the mirror: {repository} {name}", file=sys.stderr)
@@ -243,9 +269,28 @@ def commands(row: Row, entry: Entry, path: Path) -> None:
             return
         compare(row, entry, path, target)
         steps = {
-            "score": ["score", str(path), *entry.options, "--preset", "fast", "--seeds", "1", "--json", "-"],
-            "curate": ["curate", str(path), *entry.options, "--keep", "0.5", "--dry-run", "--preset", "fast"],
-        }  # fmt: skip
+            "score": [
+                "score",
+                str(path),
+                *entry.options,
+                "--preset",
+                "fast",
+                "--seeds",
+                "1",
+                "--json",
+                "-",
+            ],
+            "curate": [
+                "curate",
+                str(path),
+                *entry.options,
+                "--keep",
+                "0.5",
+                "--dry-run",
+                "--preset",
+                "fast",
+            ],
+        }
         without = (
             row.mean == "none"
         )  # rewards: then how little a clone is surprised by an episode counts
@@ -271,8 +316,10 @@ def compare(row: Row, entry: Entry, path: Path, copy: Path) -> None:
     if (data.episode_count, len(data)) != (episodes, transitions):
         row.wrong.append(f"counts {episodes} {transitions}")
     if (own is None) != (mean is None) or (
-        own is not None and mean is not None and abs(own - mean) > entry.tolerance * max(1, abs(mean))
-    ):  # fmt: skip
+        own is not None
+        and mean is not None
+        and abs(own - mean) > entry.tolerance * max(1, abs(mean))
+    ):
         row.wrong.append(f"mean return {mean}")
 
 
@@ -290,7 +337,11 @@ def refused(row: Row, path: Path, recipes: bool) -> None:
             command = recipe.group().replace("python", shlex.quote(sys.executable), 1)
             done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, check=False)
             written = next(Path(folder).glob("plain.*"), None)
-            if done.returncode or written is None or rlassay("inspect", str(written))[0] not in (0, 1):  # fmt: skip
+            if (
+                done.returncode
+                or written is None
+                or rlassay("inspect", str(written))[0] not in (0, 1)
+            ):
                 row.wrong.append(f"recipe: {done.stderr.decode()[-200:]}")
                 return
             import rlassay as package

@@ -29,8 +29,10 @@ from rlassay.results.card import Scorecard
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 MAX_BYTES = 200_000
 DESKTOP, TABLET, PHONE = (
-    {"width": 1280, "height": 1080}, {"width": 820, "height": 1080}, {"width": 390, "height": 844},
-)  # fmt: skip
+    {"width": 1280, "height": 1080},
+    {"width": 820, "height": 1080},
+    {"width": 390, "height": 844},
+)
 SELECT_BEST = (
     "document.querySelector(\"[data-best='0.25']\").click();"
     "document.querySelector('.explorer').scrollIntoView({behavior: 'instant', block: 'start'});"

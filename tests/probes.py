@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+import rlassay
 from rlassay.data.dataset import Dataset, Origin
 
 MEAN_ACTION = 1 / 3  # of the chain's behaviour
+
+
+def python_path(*folders: Path) -> str:
+    """PYTHONPATH for a child process: these folders, the very code under test, and what was there before."""
+    code = Path(rlassay.__file__).parent.parent
+    known = os.environ.get("PYTHONPATH")
+    return os.pathsep.join([*map(str, folders), str(code), *([known] if known else [])])
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """The shape of the house: who may import whom, and what must start without JAX."""
 
 import ast
+import statistics
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import rlassay
+from rlassay import rendering
 
 ROOT = Path(rlassay.__file__).parent
 sys.path.insert(0, str(Path(__file__).parent.parent / "scripts"))
@@ -15,7 +18,7 @@ import measure_code  # noqa: E402
 
 AGENTS = {"bc", "awac", "onestep", "td3bc", "cql", "iql", "xql"}
 # Each row may import rows above it, never below.
-FOUNDATION = {"errors", "settings", "runtime", "progress", "stats", "words", "gate"}
+FOUNDATION = {"errors", "settings", "runtime", "progress", "stats", "words", "gate", "rendering"}
 LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
@@ -24,7 +27,7 @@ LAYERS = [
     {"scoring", "agents"},
     {"curation", "collect", "oracle", "verdict"},
     {"study"},
-    {"report", "samples"},  # report reads result types; others call it from inside functions
+    {"report", "samples"},  # report reads results; they reach it through `rendering`
     {"cli"},
     {"__main__"},
 ]
@@ -64,15 +67,41 @@ def test_imports_point_upwards(name):
         assert same_package or layer_of(imported) <= layer_of(name), f"{name} imports {imported}"
 
 
-@pytest.mark.parametrize("room", ["critic", "transport", "scoring", "kernel", "data"])
-def test_a_room_is_in_no_import_cycle(room):
+def test_no_import_cycle():
     """Imports inside functions count: what is loaded later is still needed."""
-    inside = [
-        group
-        for group in measure_code.cycles(measure_code.import_graph())
-        if any(name.split(".")[0] == room for name in group)
-    ]
-    assert inside == []
+    assert measure_code.cycles(measure_code.import_graph()) == []
+
+
+def test_only_commands_import_the_report_room():
+    graph = measure_code.import_graph()
+    users = {name for name, used in graph.items() if any(u.split(".")[0] == "report" for u in used)}
+    assert {name.split(".")[0] for name in users} == {"report", "cli"}
+
+
+def test_every_drawing_of_a_result_is_made_by_the_report_room():
+    called = {
+        node.args[0].value
+        for path in modules().values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "draw"
+        if isinstance(node.args[0], ast.Constant)
+    }
+    assert called == set(rendering.DRAWINGS)
+    for module, function in rendering.DRAWINGS.values():
+        assert module.startswith("rlassay.report.")
+        assert callable(getattr(import_module(module), function))
+
+
+def test_the_house_keeps_its_measures():
+    files = {path: len(path.read_text().splitlines()) for path in measure_code.modules().values()}
+    functions: dict[str, int] = {}
+    for path in files:
+        functions |= measure_code.function_lengths(path)
+    assert {path.name: lines for path, lines in files.items() if lines > 400} == {}
+    assert statistics.median(files.values()) <= 130
+    assert {name: lines for name, lines in functions.items() if lines > 60} == {}
+    assert sorted(functions.values())[int(0.9 * len(functions))] <= 25
+    assert len(measure_code.unformatted()) <= 10
 
 
 def test_a_cycle_is_seen():

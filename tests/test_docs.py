@@ -99,7 +99,11 @@ def test_examples_of_the_python_reference_run():
 
 def tutorial_blocks() -> list[tuple[str, str, str]]:
     pages = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
-    return [(page.stem, language, body) for page in pages for language, body in BLOCK.findall(page.read_text())]  # fmt: skip
+    return [
+        (page.stem, language, body)
+        for page in pages
+        for language, body in BLOCK.findall(page.read_text())
+    ]
 
 
 def test_tutorials_run(tmp_path):
@@ -117,7 +121,13 @@ def test_tutorials_run(tmp_path):
         if language in programs:
             desk = tmp_path / page
             desk.mkdir(exist_ok=True)
-            done = subprocess.run([*programs[language], body], cwd=desk, env=environment, capture_output=True, text=True)  # fmt: skip
+            done = subprocess.run(
+                [*programs[language], body],
+                cwd=desk,
+                env=environment,
+                capture_output=True,
+                text=True,
+            )
             assert done.returncode == 0, f"{page}: {body}\n{done.stderr}"
 
 
@@ -130,7 +140,11 @@ def test_every_page_is_in_the_navigation():
 def test_tables_are_current():
     import fill_docs
 
-    stale = [str(page) for page in fill_docs.pages() if fill_docs.filled(page.read_text()) != page.read_text()]  # fmt: skip
+    stale = [
+        str(page)
+        for page in fill_docs.pages()
+        if fill_docs.filled(page.read_text()) != page.read_text()
+    ]
     assert stale == [], "run python scripts/fill_docs.py"
     assert fill_docs.stale_pictures() == {}, "run python scripts/fill_docs.py"
 

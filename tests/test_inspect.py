@@ -109,20 +109,40 @@ FAULTS = {
     "constant rewards": ("rewards", "warn", good(rewards=np.ones(ROWS)), []),
     "actions far outside": ("action_bounds", "fail", good(actions=put(3, 1.5)), [3]),
     "actions just outside": ("action_bounds", "warn", good(actions=put(4, 1.001)), [4]),
-    "saturated": ("action_saturation", "warn", good(actions=put(slice(0, 1_500), 1.0)), list(range(20))),
-    "dead observation": ("dead_dimensions", "warn", good(observations=put((slice(None), 1), 3.0)), []),
+    "saturated": (
+        "action_saturation",
+        "warn",
+        good(actions=put(slice(0, 1_500), 1.0)),
+        list(range(20)),
+    ),
+    "dead observation": (
+        "dead_dimensions",
+        "warn",
+        good(observations=put((slice(None), 1), 3.0)),
+        [],
+    ),
     "dead action": ("dead_dimensions", "warn", good(actions=put((slice(None), 0), 0.5)), []),
     "both flags": ("end_flags", "warn", with_both_flags(good()), [99]),
-    "end without a flag": ("unfinished_episodes", "warn", good(terminals=put(99, False), episode_starts=np.arange(0, ROWS, 100)), [99]),
+    "end without a flag": (
+        "unfinished_episodes",
+        "warn",
+        good(terminals=put(99, False), episode_starts=np.arange(0, ROWS, 100)),
+        [99],
+    ),
     "endless": ("episode_lengths", "warn", stretched(good()), [0]),
     "outlying return": ("episode_returns", "warn", good(rewards=put(150, 1e8)), [100]),
-    "next is own row": ("alignment", "fail", good(next_observations=good()["observations"]), list(range(20))),
+    "next is own row": (
+        "alignment",
+        "fail",
+        good(next_observations=good()["observations"]),
+        list(range(20)),
+    ),
     "one odd successor": ("alignment", "warn", good(next_observations=put(42, 0.0)), [42]),
     "teleport": ("continuity", "warn", teleported(good()), [249]),
     "copied episode": ("duplicate_episodes", "warn", repeated(good()), [ROWS]),
     "one step": ("short_episodes", "warn", good(terminals=put(100, True)), [100]),
     "few rows": ("size", "warn", few(good()), []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("fault", FAULTS)

@@ -166,8 +166,11 @@ def test_train_command(tmp_path):
     assert result["command"].startswith("rlassay train td3bc")
     assert "Warning" not in done.stderr and "settotalmass" not in done.stderr
     assert {p.name for p in (tmp_path / "run").iterdir()} == {
-        "run.json", "log.csv", "policy.safetensors", "state.npz",
-    }  # fmt: skip
+        "run.json",
+        "log.csv",
+        "policy.safetensors",
+        "state.npz",
+    }
     wrong = command("train", "td3bc", data, "--env", "Hopper-v5", "-o", tmp_path / "other")
     assert wrong.returncode == 2 and wrong.stderr.count("\n") == 1
     assert "Traceback" not in wrong.stderr and "is not from Hopper-v5" in wrong.stderr

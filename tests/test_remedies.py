@@ -11,7 +11,7 @@ import pytest
 
 from rlassay.formats import load
 from rlassay.inspection import inspect, inspect_source
-from rlassay.inspection.remedies import filled, repaired_name
+from rlassay.inspection.results import filled, repaired_name
 from test_inspect import FAULTS, good
 
 COMMAND = re.compile(r"`([^`]*)`")

@@ -58,7 +58,11 @@ def run(built, tmp_path_factory):
 
 def test_the_wheel_holds_what_the_package_needs(built):
     names = zipfile.ZipFile(built[0]).namelist()
-    for needed in ("rlassay/py.typed", "rlassay/report/assets/page.css", "rlassay/samples/hopper-medium-v5.hdf5"):  # fmt: skip
+    for needed in (
+        "rlassay/py.typed",
+        "rlassay/report/assets/page.css",
+        "rlassay/samples/hopper-medium-v5.hdf5",
+    ):
         assert needed in names
     assert not [name for name in names if not name.startswith(("rlassay/", "rl_assay-"))]
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rlassay.rendering import DRAWINGS
+
 if TYPE_CHECKING:
     from rlassay.agents import register_agent as register_agent
     from rlassay.agents import train_agent as train_agent
@@ -64,6 +66,16 @@ _PUBLIC = {
     "collect_graded": ("rlassay.collect", "collect"),
     "RlassayError": ("rlassay.errors", "RlassayError"),
 }
+
+# what results draw of themselves: the report room reads results, so they cannot import it
+DRAWINGS.update(
+    card_html=("rlassay.report.notebook", "card_html"),
+    comparison_html=("rlassay.report.notebook", "comparison_html"),
+    dataset_html=("rlassay.report.notebook", "dataset_html"),
+    curation_html=("rlassay.report.notebook", "curation_html"),
+    write_page=("rlassay.report.page", "write_page"),
+    plot_card=("rlassay.report.figures", "plot_card"),
+)
 
 __all__ = [
     "__version__",

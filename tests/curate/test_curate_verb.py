@@ -63,9 +63,23 @@ def test_a_dry_run_shows_every_score_and_writes_nothing(data, tmp_path):
     save(data, tmp_path / "a.npz")
     names = "return,q,bwd,bwd.tail,bc_error"
     done = rlassay(
-        "curate", tmp_path / "a.npz", "--keep", "0.5", "--by", "return", "--dry-run", "--json", "-", "-o",
-        tmp_path / "b.npz", "--scores", names, *QUICK, "--set", "baselines.fit_steps=50",
-    )  # fmt: skip
+        "curate",
+        tmp_path / "a.npz",
+        "--keep",
+        "0.5",
+        "--by",
+        "return",
+        "--dry-run",
+        "--json",
+        "-",
+        "-o",
+        tmp_path / "b.npz",
+        "--scores",
+        names,
+        *QUICK,
+        "--set",
+        "baselines.fit_steps=50",
+    )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert result["schema"] == "rlassay.curation/1" and result["dry_run"] and result["out"] is None
@@ -95,9 +109,13 @@ def test_the_dry_run_pools_epsilon(data):
 def test_weights_alone_belong_to_the_source(data, tmp_path, kind, score):
     save(data, tmp_path / "a.npz")
     request = Request(
-        str(tmp_path / "a.npz"), Rule(), weights=tmp_path / "w.npz", weight_by=kind, temperature=2.0,
+        str(tmp_path / "a.npz"),
+        Rule(),
+        weights=tmp_path / "w.npz",
+        weight_by=kind,
+        temperature=2.0,
         scoring={"settings": SMALL},
-    )  # fmt: skip
+    )
     result = curate_file(request)
     worth = transition_scores(data, scores=[score], settings=SMALL)[score]
     with np.load(tmp_path / "w.npz") as file:
@@ -111,9 +129,21 @@ def test_weights_alone_belong_to_the_source(data, tmp_path, kind, score):
 def test_weights_of_a_curated_copy_belong_to_the_copy(data, tmp_path):
     save(data, tmp_path / "a.npz")
     done = rlassay(
-        "curate", tmp_path / "a.npz", "--top-k", "2", "--by", "return", "-o", tmp_path / "b.npz",
-        "--weights", tmp_path / "w.npz", "--weight-by", "return", "--temperature", "0.5",
-    )  # fmt: skip
+        "curate",
+        tmp_path / "a.npz",
+        "--top-k",
+        "2",
+        "--by",
+        "return",
+        "-o",
+        tmp_path / "b.npz",
+        "--weights",
+        tmp_path / "w.npz",
+        "--weight-by",
+        "return",
+        "--temperature",
+        "0.5",
+    )
     assert done.returncode == 0, done.stderr
     assert "kept 2 of 6 episodes" in done.stdout and "effective" not in done.stderr
     with np.load(tmp_path / "w.npz") as file:

@@ -105,8 +105,10 @@ def test_the_tolerance_matters():
     data = paused_dataset()
     noisy = Dataset.from_columns(
         observations=data.observations + 0.02 * np.random.default_rng(0).normal(size=(12, 2)),
-        actions=data.actions, rewards=None, terminals=np.zeros(12, bool),
-    )  # fmt: skip
+        actions=data.actions,
+        rewards=None,
+        terminals=np.zeros(12, bool),
+    )
     assert moving_rows(noisy, 1e-4)[0].tolist() == [0]
     assert moving_rows(noisy, 0.1)[0].tolist() == [2]
 

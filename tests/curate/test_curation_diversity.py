@@ -75,9 +75,13 @@ def test_episodes_in_one_place_share_cells_and_a_lone_one_does_not():
     moved = data.observations.copy()
     moved[100:] += 40
     far = type(data).from_columns(
-        observations=moved, actions=data.actions, rewards=data.rewards, terminals=data.terminals,
-        timeouts=data.timeouts, episode_starts=data.episode_starts,
-    )  # fmt: skip
+        observations=moved,
+        actions=data.actions,
+        rewards=data.rewards,
+        terminals=data.terminals,
+        timeouts=data.timeouts,
+        episode_starts=data.episode_starts,
+    )
     cells = visited_cells(far, cells=30)
     assert not set(cells.of(2)) & (set(cells.of(0)) | set(cells.of(1)))
     assert set(cells.of(0)) & set(cells.of(1))

@@ -28,8 +28,11 @@ def rlassay(*arguments, file_limit=None, **environment):
     )
     return subprocess.run(
         [sys.executable, "-m", "rlassay", *map(str, arguments)],
-        capture_output=True, text=True, preexec_fn=limit, env={**os.environ, **environment},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        preexec_fn=limit,
+        env={**os.environ, **environment},
+    )
 
 
 def assert_refused(done, *words):
@@ -138,8 +141,17 @@ def test_a_full_disk_leaves_a_masked_source_as_it_was(tmp_path):
 
 
 def test_a_full_disk_leaves_no_weights(source, tmp_path):
-    done = rlassay("curate", source, "--weights", tmp_path / "w.npz", "--weight-by", "return",
-                   "--temperature", "1", file_limit=100)  # fmt: skip
+    done = rlassay(
+        "curate",
+        source,
+        "--weights",
+        tmp_path / "w.npz",
+        "--weight-by",
+        "return",
+        "--temperature",
+        "1",
+        file_limit=100,
+    )
     assert_refused(done, "cannot write")
     assert not (tmp_path / "w.npz").exists()
 

@@ -178,5 +178,8 @@ def test_the_rule_remembers_what_mattered():
     assert Rule(keep=0.5, by="q").to_dict() == {"keep": 0.5, "by": "q"}
     assert Rule(dedupe=True).to_dict() == {"dedupe": True}
     assert Rule(keep=0.5, by="q", diverse=True, diversity=0.3).to_dict() == {
-        "keep": 0.5, "by": "q", "diverse": True, "diversity": 0.3,
-    }  # fmt: skip
+        "keep": 0.5,
+        "by": "q",
+        "diverse": True,
+        "diversity": 0.3,
+    }

@@ -61,9 +61,15 @@ def grid(tmp_path_factory):
     path = tmp_path_factory.mktemp("study") / "mixture.npz"
     save(pendulum_like(), path)
     return arms.Grid(
-        "Pendulum-v1", "made", str(path), load(path).fingerprint,
-        ("full", "random", "return", "bwd", "weights-return", "weights-advantage"), ("bc",), 1, "fast",
-    )  # fmt: skip
+        "Pendulum-v1",
+        "made",
+        str(path),
+        load(path).fingerprint,
+        ("full", "random", "return", "bwd", "weights-return", "weights-advantage"),
+        ("bc",),
+        1,
+        "fast",
+    )
 
 
 def test_a_study_runs_once_and_tells_every_arm(grid, tmp_path):
@@ -178,9 +184,11 @@ def test_detection_is_shown_with_one_row_a_score():
     rows = [
         {"environment": "Hopper-v5", "score": score, "against": against, "auc": auc}
         for score, against, auc in [
-            ("return", "random", 1.0), ("return", "all", 0.5), ("bwd", "random", 0.25)
+            ("return", "random", 1.0),
+            ("return", "all", 0.5),
+            ("bwd", "random", 0.25),
         ]
-    ]  # fmt: skip
+    ]
     assert detection.pivot(rows) == [
         {"score": "return", "Hopper-v5 random": 1.0},
         {"score": "bwd", "Hopper-v5 random": 0.25},
@@ -202,7 +210,9 @@ def test_the_plan_asks_with_the_settings_of_the_committed_runs():
     assert {agent: identifying(found) for agent, found in settings.items()} == about["agents"]
     rows = read_table(RESULTS / "curation" / "runs.csv")
     assert {row["arm"] for row in rows} == set(curation.STUDIED)
-    places = {(row["environment"], row["dataset"], row["arm"], row["agent"], row["seed"]) for row in rows}  # fmt: skip
+    places = {
+        (row["environment"], row["dataset"], row["arm"], row["agent"], row["seed"]) for row in rows
+    }
     wanted = len(curation.LEARNING) * len(MIXTURES) * len(curation.STUDIED) * 2 * curation.SEEDS
     assert len(places) == wanted == len(rows)
 

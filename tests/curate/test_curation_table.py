@@ -33,8 +33,9 @@ def test_csv_reads_back_to_the_bit(tmp_path):
 def test_a_table_without_returns_keeps_the_column(tmp_path):
     write_episode_table(tmp_path / "e.csv", made_table(coverage=[0.5, 0.5]))
     assert (tmp_path / "e.csv").read_text().splitlines()[:2] == [
-        "episode,start,length,return,coverage", "0,0,10,,0.5",
-    ]  # fmt: skip
+        "episode,start,length,return,coverage",
+        "0,0,10,,0.5",
+    ]
 
 
 def test_another_ending_is_refused(tmp_path):

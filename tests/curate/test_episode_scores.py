@@ -149,9 +149,13 @@ def test_an_unknown_score_is_refused_with_the_known_ones(data):
 
 def test_a_registered_score_ranks_episodes_too(data):
     register_score(
-        "first_action", lambda row_actions: row_actions[:, 0], direction="lower", unit="action",
-        needs=["row_actions"], description="first coordinate of the action",
-    )  # fmt: skip
+        "first_action",
+        lambda row_actions: row_actions[:, 0],
+        direction="lower",
+        unit="action",
+        needs=["row_actions"],
+        description="first coordinate of the action",
+    )
     try:
         table = episode_scores(data, scores=["first_action"], settings=SMALL)
         assert np.allclose(

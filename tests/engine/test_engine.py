@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from probes import python_path
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore, Task
 
@@ -18,7 +19,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", python_path(HERE))
 
 
 def task(function: str, number: int = 1, **more) -> Task:

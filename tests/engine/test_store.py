@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from probes import python_path
 from rlassay.engine.inventory import stored_runs
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore, Task
@@ -18,8 +19,7 @@ HERE = Path(__file__).parent
 
 @pytest.fixture(autouse=True)
 def importable(monkeypatch):
-    known = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(known))
+    monkeypatch.setenv("PYTHONPATH", python_path(HERE))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import h5py
 import pytest
 
 from rlassay.errors import DatasetError
-from rlassay.formats.heaps import SIGNATURE, check_heaps
+from rlassay.formats.chunks import HEAP, check_heaps
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def file_with_text(tmp_path):
 
 def damage(path, offset, value):
     content = bytearray(path.read_bytes())
-    start = content.index(SIGNATURE) + offset
+    start = content.index(HEAP) + offset
     content[start : start + 8] = value.to_bytes(8, "little")
     path.write_bytes(content)
 

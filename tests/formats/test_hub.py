@@ -86,8 +86,12 @@ def test_minari_by_name(tmp_path):
     repository = tmp_path / "repository"
     (repository / "steps").mkdir(parents=True)
     place = source.rename(repository / "steps" / "counted-v0") / "data" / "metadata.json"
-    place.write_text(json.dumps(json.loads(place.read_text()) | {"dataset_id": "probe/steps/counted-v0"}))  # fmt: skip
-    (repository / "namespace_metadata.json").write_text('{"description": "", "datasets": ["probe/steps/counted-v0"], "namespaces": ["probe/steps"]}')  # fmt: skip
+    place.write_text(
+        json.dumps(json.loads(place.read_text()) | {"dataset_id": "probe/steps/counted-v0"})
+    )
+    (repository / "namespace_metadata.json").write_text(
+        '{"description": "", "datasets": ["probe/steps/counted-v0"], "namespaces": ["probe/steps"]}'
+    )
     (repository / "steps" / "namespace_metadata.json").write_text('{"description": ""}')
     with serving({"farama-minari/probe": repository}) as hub:
         found = read("minari://probe/steps/counted-v0", tmp_path, hub.address)

@@ -226,10 +226,15 @@ def test_rlds_with_a_lost_row(tmp_path):
 def test_sparse_parts_are_zero_and_said(tmp_path):
     path = tmp_path / "log.json"
     rows = [
-        {"mdp_id": "7", "sequence_number": n, "reward": 1.0, "state_features": {"0": n, "1": 0.5},
-         "action": {"4": 1.0} if n % 2 else {"5": 1.0}}
+        {
+            "mdp_id": "7",
+            "sequence_number": n,
+            "reward": 1.0,
+            "state_features": {"0": n, "1": 0.5},
+            "action": {"4": 1.0} if n % 2 else {"5": 1.0},
+        }
         for n in range(6)
-    ]  # fmt: skip
+    ]
     path.write_text("\n".join(json.dumps(row) for row in reversed(rows)))
     data = load(path)
     np.testing.assert_array_equal(data.actions, [[n % 2, 1 - n % 2] for n in range(6)])

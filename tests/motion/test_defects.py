@@ -170,15 +170,23 @@ def test_six_scores_follow_the_written_rule():
     )
     chosen = six_scores(table)
     assert chosen == [
-        "bc_surprise", "mutual_information.adjusted", "disagreement", "tremor", "idle", "frozen",
-    ]  # fmt: skip
+        "bc_surprise",
+        "mutual_information.adjusted",
+        "disagreement",
+        "tremor",
+        "idle",
+        "frozen",
+    ]
 
 
 def test_a_missing_cell_counts_for_no_score():
     table = areas(
-        bc_surprise=[0.7, 0.7, 0.7], mutual_information=[0.7, np.nan, 0.7],
-        tremor=[0.6, 1.0, 0.6], idle=[0.7, 0.0, 0.7], frozen=[0.65, 0.0, 0.65],
-    )  # fmt: skip
+        bc_surprise=[0.7, 0.7, 0.7],
+        mutual_information=[0.7, np.nan, 0.7],
+        tremor=[0.6, 1.0, 0.6],
+        idle=[0.7, 0.0, 0.7],
+        frozen=[0.65, 0.0, 0.65],
+    )
     assert six_scores(table)[2:4] == ["idle", "frozen"]
 
 

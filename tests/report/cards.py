@@ -31,31 +31,64 @@ def make_card(
     total = rows["sampled_from"]
     parts: dict[str, Any] = {
         "dataset": {
-            "source": name, "format": "d4rl", "fingerprint": f"{seed:02x}" + "4be1c0de" * 7 + "af",
-            "transitions": int(rows["length"].sum()) * total // episodes, "episodes": total,
-            "observation_dim": 11, "action_dim": 3, "env_id": "Hopper-v5",
+            "source": name,
+            "format": "d4rl",
+            "fingerprint": f"{seed:02x}" + "4be1c0de" * 7 + "af",
+            "transitions": int(rows["length"].sum()) * total // episodes,
+            "episodes": total,
+            "observation_dim": 11,
+            "action_dim": 3,
+            "env_id": "Hopper-v5",
         },
-        "settings": {"preset": "default", "seeds": 3, "seed": 0,
-                     "critic": {"steps": 10_000, "target_rate": 0.005, "discount": 0.99},
-                     "transport": {"estimator": "exact", "cost": "paper", "epsilon": 0.5, "k": 1}},
+        "settings": {
+            "preset": "default",
+            "seeds": 3,
+            "seed": 0,
+            "critic": {"steps": 10_000, "target_rate": 0.005, "discount": 0.99},
+            "transport": {"estimator": "exact", "cost": "paper", "epsilon": 0.5, "k": 1},
+        },
         "scores": make_scores(rows, generator),
         "diagnosis": {
-            "critic": {"bias": -1.9, "correlation": 0.94, "mixture_gap": 3.1, "held_out_episodes": 24},
+            "critic": {
+                "bias": -1.9,
+                "correlation": 0.94,
+                "mixture_gap": 3.1,
+                "held_out_episodes": 24,
+            },
             "transport": {"estimator": "exact", "epsilon": 11.7},
         },
         "series": {
-            "episodes": rows, "histograms": histograms(generator, rows),
-            "calibration": calibration(generator), "training": training(),
+            "episodes": rows,
+            "histograms": histograms(generator, rows),
+            "calibration": calibration(generator),
+            "training": training(),
         },
         "inspection": inspection(),
         "command": f"rlassay score {name} --seeds 3 --html report.html",
-        "software": {"rlassay": "0.1.0", "python": "3.11.2", "jax": "0.10.2", "numpy": "2.3.0", "threads": 1},
+        "software": {
+            "rlassay": "0.1.0",
+            "python": "3.11.2",
+            "jax": "0.10.2",
+            "numpy": "2.3.0",
+            "threads": 1,
+        },
         "warnings": (
-            Caution("long_episodes", "episodes outlast the critic's horizon 1/(1-discount) by far",
-                    "read return beside q, or raise critic.discount"),
+            Caution(
+                "long_episodes",
+                "episodes outlast the critic's horizon 1/(1-discount) by far",
+                "read return beside q, or raise critic.discount",
+            ),
         ),
-        "seconds": {"total": 9.4, "load": 0.3, "compile": 3.1, "critic": 4.0, "transport": 1.2, "scores": 0.6, "other": 0.2},
-    }  # fmt: skip
+        "seconds": {
+            "total": 9.4,
+            "load": 0.3,
+            "compile": 3.1,
+            "critic": 4.0,
+            "transport": 1.2,
+            "scores": 0.6,
+            "other": 0.2,
+        },
+    }
     parts.update(changes)
     if not fresh:
         parts["series"] = json_values(parts["series"])
@@ -73,11 +106,14 @@ def episode_columns(
     total = sampled_from or episodes
     return {
         "index": np.sort(generator.choice(total, episodes, replace=False)),
-        "start": np.concatenate([[0], np.cumsum(length)[:-1]]), "length": length,
-        "return": returns, "q": returns / 12 + generator.normal(0, 14, episodes),
+        "start": np.concatenate([[0], np.cumsum(length)[:-1]]),
+        "length": length,
+        "return": returns,
+        "q": returns / 12 + generator.normal(0, 14, episodes),
         "advantage": generator.normal(0, 0.6, episodes),
-        "bwd": returns / 40 + generator.normal(0, 9, episodes) - 12, "sampled_from": total,
-    }  # fmt: skip
+        "bwd": returns / 40 + generator.normal(0, 9, episodes) - 12,
+        "sampled_from": total,
+    }
 
 
 def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[str, Score]:
@@ -93,8 +129,12 @@ def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[st
     spread = float(returns.std() / np.sqrt(len(returns)) * 1.96)
     scores = {
         "reward": score(3.04, 0.05, "reward"),
-        "return": score(returns.mean(), spread, "return", relative=float((returns.mean() - LOW) / (HIGH - LOW))),
-        "return_top10": score(best.mean(), spread, "return", relative=float((best.mean() - LOW) / (HIGH - LOW))),
+        "return": score(
+            returns.mean(), spread, "return", relative=float((returns.mean() - LOW) / (HIGH - LOW))
+        ),
+        "return_top10": score(
+            best.mean(), spread, "return", relative=float((best.mean() - LOW) / (HIGH - LOW))
+        ),
         "q": score(np.mean(rows["q"]), 4.1, "value", converged=True, relative=0.47),
         "advantage": score(0.02, 0.05, "value", converged=True),
         "pd": score(-17.2, 2.2, "value", direction="lower", converged=True),
@@ -102,7 +142,7 @@ def make_scores(rows: dict[str, Any], generator: np.random.Generator) -> dict[st
         "bwd.tail": score(np.mean(rows["bwd"]) + 31, 5.0, "value + squared action", converged=True),
         "bc_error": score(0.081, 0.006, "squared action", direction="lower", converged=True),
         "knn_entropy": Score(11.3, None, (11.3,), "higher", "nat", 20_000),
-    }  # fmt: skip
+    }
     told = {name: {"title": SCORES[name].title, "meaning": SCORES[name].meaning} for name in scores}
     return {name: replace(score, **told[name]) for name, score in scores.items()}
 
@@ -123,7 +163,7 @@ def histograms(generator: np.random.Generator, rows: dict[str, Any]) -> dict[str
             "data": np.histogram(np.tanh(generator.normal(0.3, 0.8, 20_000)), action_edges)[0],
             "random": np.histogram(generator.uniform(-1, 1, 20_000), action_edges)[0],
         },
-    }  # fmt: skip
+    }
 
 
 def calibration(generator: np.random.Generator, points: int = 800) -> dict[str, Any]:
@@ -134,21 +174,40 @@ def calibration(generator: np.random.Generator, points: int = 800) -> dict[str, 
 def training() -> dict[str, Any]:
     step, dual_step = np.linspace(0, 10_000, 101), np.linspace(0, 10_000, 51)
     return {
-        "step": step, "critic": 150 - 140 * np.exp(-step / 1200),
-        "dual_step": dual_step, "dual": 30 - 24 * np.exp(-dual_step / 900),
-    }  # fmt: skip
+        "step": step,
+        "critic": 150 - 140 * np.exp(-step / 1200),
+        "dual_step": dual_step,
+        "dual": 30 - 24 * np.exp(-dual_step / 900),
+    }
 
 
 def inspection() -> dict[str, Any]:
     return {
         "status": "warn",
         "checks": [
-            {"name": "shapes", "status": "pass", "message": "all columns have one row per transition", "rows": [], "remedy": ""},
-            {"name": "finite", "status": "pass", "message": "no NaN, no infinity", "rows": [], "remedy": ""},
-            {"name": "saturated actions", "status": "warn", "message": "7 % of the actions sit at a bound", "rows": [12, 13, 408],
-             "remedy": "check the action scaling of the recorder"},
+            {
+                "name": "shapes",
+                "status": "pass",
+                "message": "all columns have one row per transition",
+                "rows": [],
+                "remedy": "",
+            },
+            {
+                "name": "finite",
+                "status": "pass",
+                "message": "no NaN, no infinity",
+                "rows": [],
+                "remedy": "",
+            },
+            {
+                "name": "saturated actions",
+                "status": "warn",
+                "message": "7 % of the actions sit at a bound",
+                "rows": [12, 13, 408],
+                "remedy": "check the action scaling of the recorder",
+            },
         ],
-    }  # fmt: skip
+    }
 
 
 def three_cards() -> list[Scorecard]:
@@ -164,8 +223,10 @@ def make_comparison(cards: list[Scorecard]) -> dict[str, Any]:
     """`rlassay.comparison/1` with ties where intervals overlap."""
     ranking = {name: _ranking(cards, name) for name in cards[0].scores}
     return {
-        "schema": "rlassay.comparison/1", "cards": [card.to_dict() for card in cards], "ranking": ranking,
-    }  # fmt: skip
+        "schema": "rlassay.comparison/1",
+        "cards": [card.to_dict() for card in cards],
+        "ranking": ranking,
+    }
 
 
 def _ranking(cards: list[Scorecard], name: str) -> list[dict[str, Any]]:
@@ -173,13 +234,18 @@ def _ranking(cards: list[Scorecard], name: str) -> list[dict[str, Any]]:
     order = sorted(cards, key=lambda card: sign * card[name].value)
     return [
         {
-            "source": card.dataset["source"], "rank": place, "value": card[name].value,
+            "source": card.dataset["source"],
+            "rank": place,
+            "value": card[name].value,
             "interval": card[name].interval and list(card[name].interval),  # type: ignore[arg-type]
-            "tied_with": [other.dataset["source"] for other in order
-                          if other is not card and _overlap(card[name], other[name])],
+            "tied_with": [
+                other.dataset["source"]
+                for other in order
+                if other is not card and _overlap(card[name], other[name])
+            ],
         }
         for place, card in enumerate(order, start=1)
-    ]  # fmt: skip
+    ]
 
 
 def _overlap(one: Score, other: Score) -> bool:

@@ -13,9 +13,14 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 INSTALL = "no Chromium found; install it with: sudo apt-get install chromium"
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
 
 
 @pytest.fixture(scope="session")
@@ -60,8 +65,10 @@ class Visit:
         """Requests for anything that the file does not hold itself."""
         inside = ("file://", "data:", "blob:")
         return [url for url in self.requests if not url.startswith(inside)] + [
-            url for url in self.requests if url.startswith("file://") and not url.endswith("/page.html")
-        ]  # fmt: skip
+            url
+            for url in self.requests
+            if url.startswith("file://") and not url.endswith("/page.html")
+        ]
 
     def text(self, selector: str) -> str:
         return self.page.inner_text(selector)

@@ -87,12 +87,19 @@ def test_any_part_of_the_series_may_be_missing(part):
     series = {name: value for name, value in make_card().series.items() if name != part}
     page = page_html([make_card(series=series)])
     kinds = {spec["kind"] for spec in embedded(page)["charts"].values()}
-    gone = {"episodes": "episodes", "histograms": "distributions", "calibration": "calibration", "training": "line"}  # fmt: skip
+    gone = {
+        "episodes": "episodes",
+        "histograms": "distributions",
+        "calibration": "calibration",
+        "training": "line",
+    }
     assert gone[part] not in kinds
     assert set(gone.values()) - {gone[part]} <= kinds
 
 
-@pytest.mark.parametrize("part", ["dataset", "settings", "scores", "diagnosis", "inspection", "software", "seconds"])  # fmt: skip
+@pytest.mark.parametrize(
+    "part", ["dataset", "settings", "scores", "diagnosis", "inspection", "software", "seconds"]
+)
 def test_any_other_part_may_be_empty(part):
     assert "<h1>" in page_html([make_card(**{part: {}})])
     assert "<h1>" in page_html([make_card(**{part: {}}), make_card()])
@@ -107,7 +114,12 @@ def test_histograms_without_random_or_of_wrong_length():
 
 
 def caption(card, kind):
-    specs = [charts.returns_chart(card), *charts.distribution_charts(card), charts.calibration_chart(card), *charts.training_charts(card)]  # fmt: skip
+    specs = [
+        charts.returns_chart(card),
+        *charts.distribution_charts(card),
+        charts.calibration_chart(card),
+        *charts.training_charts(card),
+    ]
     return next(spec["caption"] for spec in specs if spec and spec["title"] == kind)
 
 
@@ -253,7 +265,10 @@ def test_ranks_and_ties_only_where_a_comparison_says_so():
     cards = three_cards()
     pooled = page_html(cards, make_comparison(cards))
     single = page_html(cards)
-    assert embedded(pooled)["charts"]["several-ranking"]["ranks"]["bwd"]["hopper-expert.hdf5"]["rank"] == 1  # fmt: skip
+    assert (
+        embedded(pooled)["charts"]["several-ranking"]["ranks"]["bwd"]["hopper-expert.hdf5"]["rank"]
+        == 1
+    )
     assert "ranks" not in embedded(single)["charts"]["several-ranking"]
     assert "ranks first of 3" in pooled
     assert "ties are not judged here" in single
@@ -295,9 +310,20 @@ def test_meanings_of_the_card_win_over_those_of_this_version():
 
 
 VERDICT = {
-    "label": "mixed", "cloning": {"value": 40.0, "interval": [30.0, 50.0], "unit": "normalised score", "own_scale": 0.3},
-    "advice": {"action": "offline-rl", "command": "rlassay train iql <x>", "reason": "more to gain"}, "evidence": ["two <b>modes</b>"],
-}  # fmt: skip
+    "label": "mixed",
+    "cloning": {
+        "value": 40.0,
+        "interval": [30.0, 50.0],
+        "unit": "normalised score",
+        "own_scale": 0.3,
+    },
+    "advice": {
+        "action": "offline-rl",
+        "command": "rlassay train iql <x>",
+        "reason": "more to gain",
+    },
+    "evidence": ["two <b>modes</b>"],
+}
 
 
 def test_the_verdict_is_first_escaped_and_absent_without_one():
@@ -313,9 +339,19 @@ def test_the_verdict_is_first_escaped_and_absent_without_one():
 
 
 def test_cards_of_one_source_are_a_history():
-    cards = [make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.4, 0.9))]  # fmt: skip
-    specs = [spec for spec in embedded(page_html(cards))["charts"].values() if spec["kind"] == "history"]  # fmt: skip
-    assert [spec["title"] for spec in specs] == ["return ↑", "return_top10 ↑", "q ↑", "bwd ↑", "bc_error ↓"]  # fmt: skip
+    cards = [
+        make_card("log.npz", quality, seed=seed) for seed, quality in enumerate((0.2, 0.4, 0.9))
+    ]
+    specs = [
+        spec for spec in embedded(page_html(cards))["charts"].values() if spec["kind"] == "history"
+    ]
+    assert [spec["title"] for spec in specs] == [
+        "return ↑",
+        "return_top10 ↑",
+        "q ↑",
+        "bwd ↑",
+        "bc_error ↓",
+    ]
     assert specs[0]["y"] == charts.rounded(card["return"].value for card in cards)
     assert specs[0]["low"] == charts.rounded(card["return"].interval[0] for card in cards)
     assert specs[0]["caption"].endswith(", better beyond the intervals.")
@@ -326,7 +362,11 @@ def test_cards_of_one_source_are_a_history():
 
 
 def test_nested_settings_are_flattened():
-    assert flattened({"a": {"b": True, "c": [1, 2]}, "d": None}) == [("a.b", "yes"), ("a.c", "1, 2"), ("d", "–")]  # fmt: skip
+    assert flattened({"a": {"b": True, "c": [1, 2]}, "d": None}) == [
+        ("a.b", "yes"),
+        ("a.c", "1, 2"),
+        ("d", "–"),
+    ]
 
 
 def test_episode_columns_of_other_kinds_are_ignored():
@@ -340,7 +380,11 @@ def test_episode_columns_of_other_kinds_are_ignored():
 
 def palette(theme):
     css = (files("rlassay.report") / "assets" / "page.css").read_text(encoding="utf-8")
-    block = re.search({"light": r":root \{(.*?)\}", "dark": r':root\[data-theme="dark"\] \{(.*?)\}'}[theme], css, re.S)[1]  # fmt: skip
+    block = re.search(
+        {"light": r":root \{(.*?)\}", "dark": r':root\[data-theme="dark"\] \{(.*?)\}'}[theme],
+        css,
+        re.S,
+    )[1]
     return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
 
 

@@ -92,8 +92,10 @@ def test_table_sorts_by_value_both_ways(visit, three_pages):
     assert names.all_inner_texts()[0] == "hopper-random.hdf5"
     page.click("#side-by-side thead button:has-text('bwd ↑')")
     assert names.all_inner_texts() == [
-        "hopper-expert.hdf5", "hopper-medium.hdf5", "hopper-random.hdf5",
-    ]  # fmt: skip
+        "hopper-expert.hdf5",
+        "hopper-medium.hdf5",
+        "hopper-random.hdf5",
+    ]
     assert page.get_attribute("th:has(button:has-text('bwd ↑'))", "aria-sort") == "descending"
 
 
@@ -110,12 +112,18 @@ def test_filter_reaches_table_ranking_and_distributions(visit, three_pages):
 
 
 def test_ranking_follows_the_chosen_score_and_says_ties(visit):
-    cards = [make_card("a.npz", 0.4, seed=1), make_card("b.npz", 0.41, seed=2), make_card("c.npz", 0.9, seed=3)]  # fmt: skip
+    cards = [
+        make_card("a.npz", 0.4, seed=1),
+        make_card("b.npz", 0.41, seed=2),
+        make_card("c.npz", 0.9, seed=3),
+    ]
     page = visit(page_html(cards, make_comparison(cards))).page
     assert page.inner_text("#ranking-list li >> nth=0").startswith("c.npz")
     page.select_option("#ranking-score", "pd")
     assert page.locator("#ranking-list .tie").count() == 3
-    assert "lower is better" in page.evaluate("[...rlassay.figures.values()][0].figure.below[0].axis_label")  # fmt: skip
+    assert "lower is better" in page.evaluate(
+        "[...rlassay.figures.values()][0].figure.below[0].axis_label"
+    )
 
 
 def select_right_half(page):
@@ -160,7 +168,10 @@ def test_best_share_gives_the_exact_curate_command_and_copies_it(visit, one_page
     page = visit(one_page, permissions=["clipboard-read", "clipboard-write"]).page
     page.click("[data-best='0.25']")
     command = page.inner_text("[data-part='command']")
-    assert command == "rlassay curate data/hopper-medium.hdf5 --keep 0.25 --by bwd -o hopper-medium-curated.hdf5"  # fmt: skip
+    assert (
+        command
+        == "rlassay curate data/hopper-medium.hdf5 --keep 0.25 --by bwd -o hopper-medium-curated.hdf5"
+    )
     note = page.inner_text("[data-part='command-note']")
     assert note.startswith("Keeps the best 30 by bwd, as selected here. The data are scored again")
     page.click(".explorer [data-copy]")
@@ -193,8 +204,14 @@ def test_a_selection_that_no_rule_describes_is_kept_by_its_list(visit, one_page)
 
 def test_the_downloaded_list_and_the_copied_command_curate_the_selection(visit, tmp_path):
     data = rlassay.load(samples.paths()[1])
-    rows = {"index": np.arange(data.episode_count), "start": data.episode_starts, "length": data.episode_lengths,
-            "return": data.episode_returns, "bwd": -data.episode_returns, "sampled_from": data.episode_count}  # fmt: skip
+    rows = {
+        "index": np.arange(data.episode_count),
+        "start": data.episode_starts,
+        "length": data.episode_lengths,
+        "return": data.episode_returns,
+        "bwd": -data.episode_returns,
+        "sampled_from": data.episode_count,
+    }
     page = visit(page_html([make_card(str(samples.paths()[1]), series={"episodes": rows})])).page
     middle = np.quantile(data.episode_returns, [0.3, 0.7])
     page.fill("[data-bound='return-from']", str(middle[0]))
@@ -242,7 +259,10 @@ def test_list_of_episodes_sorts(visit, one_page):
     page = visit(one_page).page
     page.click(".episodes-table summary")
     page.click("[data-column='length']")
-    lengths = [int(text.replace(",", "")) for text in page.locator("[data-part='rows'] td:nth-child(3)").all_inner_texts()]  # fmt: skip
+    lengths = [
+        int(text.replace(",", ""))
+        for text in page.locator("[data-part='rows'] td:nth-child(3)").all_inner_texts()
+    ]
     assert lengths == sorted(make_card().series["episodes"]["length"], reverse=True)[:50]
 
 
@@ -356,7 +376,10 @@ def test_side_by_side_is_read_on_a_phone_without_scrolling_sideways(visit, three
 def test_tick_labels_do_not_meet(visit):
     """Returns of many digits on a narrow screen: labels times their number fit the axis."""
     card = make_card()
-    rows = {**card.series["episodes"], "return": [123_456.0 + 2 * r for r in card.series["episodes"]["return"]]}  # fmt: skip
+    rows = {
+        **card.series["episodes"],
+        "return": [123_456.0 + 2 * r for r in card.series["episodes"]["return"]],
+    }
     options = {"viewport": {"width": 390, "height": 844}}
     page = visit(page_html([make_card(series={"episodes": rows})]), **options).page
     room, ticks, longest = (

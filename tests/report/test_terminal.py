@@ -78,11 +78,18 @@ def verdict(**changes):
         "own_scale": 0.64,
     }
     return {
-        "label": "consistent", "cloning": forecast, "offline_rl": forecast | {"own_scale": None},
-        "advice": {"action": "clone", "command": "rlassay train bc x.hdf5 --env Hopper-v5 -o bc", "reason": "agents agree"},
+        "label": "consistent",
+        "cloning": forecast,
+        "offline_rl": forecast | {"own_scale": None},
+        "advice": {
+            "action": "clone",
+            "command": "rlassay train bc x.hdf5 --env Hopper-v5 -o bc",
+            "reason": "agents agree",
+        },
         "evidence": ["the actions agree", "one mode of returns"],
-        "calibration": {"version": 1, "environments": ["Hopper-v5"], "nearest": "hopper-medium"}, **changes,
-    }  # fmt: skip
+        "calibration": {"version": 1, "environments": ["Hopper-v5"], "nearest": "hopper-medium"},
+        **changes,
+    }
 
 
 def test_the_verdict_comes_before_the_scores():
@@ -108,19 +115,34 @@ def test_a_null_verdict_says_why_and_an_absent_one_nothing():
 
 
 def test_verdicts_of_several_are_one_table():
-    cards = [make_card("a.npz", verdict=verdict()), make_card("b.npz", verdict=verdict(label="weak"))]  # fmt: skip
+    cards = [
+        make_card("a.npz", verdict=verdict()),
+        make_card("b.npz", verdict=verdict(label="weak")),
+    ]
     text = printed(show_cards, cards, 80)
     assert line_of(text, "a.npz").split()[:3] == ["a.npz", "consistent", "clone"]
     assert line_of(text, "b.npz").split()[:2] == ["b.npz", "weak"]
 
 
 def test_warnings_come_by_importance_and_five_at_most():
-    codes = ("extras", "reference_note", "unheard_of", "critic_not_converged", "joined", "no_rewards", "left_out")  # fmt: skip
+    codes = (
+        "extras",
+        "reference_note",
+        "unheard_of",
+        "critic_not_converged",
+        "joined",
+        "no_rewards",
+        "left_out",
+    )
     card = make_card(warnings=tuple(Caution(code, f"about {code}", "") for code in codes))
     told = [line for line in printed(show_cards, [card]).splitlines() if "warning" in line]
     assert [line.removeprefix("warning about ") for line in told[:5]] == [
-        "no_rewards", "critic_not_converged", "unheard_of", "reference_note", "left_out",
-    ]  # fmt: skip
+        "no_rewards",
+        "critic_not_converged",
+        "unheard_of",
+        "reference_note",
+        "left_out",
+    ]
     assert told[5] == "2 less important warnings with --all"
     assert "about joined" in printed(show_cards, [card], everything=True)
 
@@ -195,7 +217,13 @@ def test_several_cards_share_one_table_and_one_copy_of_a_warning():
 def test_several_cards_keep_the_headline_scores_at_eighty_columns():
     text = printed(show_cards, three_cards(), 80)
     heads = [line.split()[1::2] for line in text.splitlines() if line.startswith("dataset")]
-    assert [name for head in heads for name in head] == ["return", "return_top10", "q", "bwd", "bc_error"]  # fmt: skip
+    assert [name for head in heads for name in head] == [
+        "return",
+        "return_top10",
+        "q",
+        "bwd",
+        "bc_error",
+    ]
     assert len(heads) == 2
     wide = printed(show_cards, three_cards(), 140)
     assert sum(line.startswith("dataset") for line in wide.splitlines()) == 1
@@ -212,7 +240,11 @@ def test_a_score_that_did_not_converge_is_marked_and_the_mark_explained():
 
 
 def test_comparison_prints_ranks_and_ties():
-    cards = [make_card("a.npz", 0.4, seed=1), make_card("b.npz", 0.4, seed=1), make_card("c.npz", 0.9, seed=2)]  # fmt: skip
+    cards = [
+        make_card("a.npz", 0.4, seed=1),
+        make_card("b.npz", 0.4, seed=1),
+        make_card("c.npz", 0.9, seed=2),
+    ]
     text = printed(show_comparison, make_comparison(cards))
     assert "By bwd, c.npz ranks first of 3" in text
     assert line_of(text, "   2  a.npz").rstrip().endswith("b.npz")

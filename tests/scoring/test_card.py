@@ -38,12 +38,28 @@ def test_json_has_every_field(card):
     found = strict(card.to_json())
     assert found["schema"] == "rlassay.scorecard/1"
     assert set(found) == {
-        "schema", "dataset", "settings", "scores", "diagnosis", "series", "inspection", "command",
-        "software", "warnings", "seconds",
-    }  # fmt: skip
+        "schema",
+        "dataset",
+        "settings",
+        "scores",
+        "diagnosis",
+        "series",
+        "inspection",
+        "command",
+        "software",
+        "warnings",
+        "seconds",
+    }
     assert set(found["dataset"]) == {
-        "source", "format", "fingerprint", "transitions", "episodes", "observation_dim", "action_dim", "env_id",
-    }  # fmt: skip
+        "source",
+        "format",
+        "fingerprint",
+        "transitions",
+        "episodes",
+        "observation_dim",
+        "action_dim",
+        "env_id",
+    }
     for score in found["scores"].values():
         assert set(score) == {
             *("value", "interval", "per_seed", "direction", "unit", "n", "converged", "relative"),
@@ -120,9 +136,13 @@ def test_a_chain_has_its_analytic_scores():
     chain = Chain()
     data = chain.data(episodes=200, length=100)
     settings = {
-        "critic.discount": 0.9, "critic.steps": 3_000, "critic.refresh": 500, "critic.hidden": 64,
-        "critic.learning_rate": 3e-3, "transport.states": 5_000,
-    }  # fmt: skip
+        "critic.discount": 0.9,
+        "critic.steps": 3_000,
+        "critic.refresh": 500,
+        "critic.hidden": 64,
+        "critic.learning_rate": 3e-3,
+        "transport.states": 5_000,
+    }
     card = rlassay.score(data, scores=["q", "advantage", "pd", "bwd.exact"], settings=settings)
     states = data.observations.argmax(axis=1)
     truth = chain.q(states, data.actions[:, 0]).mean()
@@ -305,9 +325,11 @@ def test_one_step_terminal_data_is_scored_with_a_warning():
 
 def test_one_step_data_without_successors_has_no_values():
     data = dataset(
-        observations=np.random.default_rng(0).normal(size=(50, 2)), actions=np.zeros((50, 1)),
-        rewards=np.ones(50), timeouts=np.ones(50, bool),
-    )  # fmt: skip
+        observations=np.random.default_rng(0).normal(size=(50, 2)),
+        actions=np.zeros((50, 1)),
+        rewards=np.ones(50),
+        timeouts=np.ones(50, bool),
+    )
     card, codes = score_small(data)
     assert "q" not in card and "return" in card
     assert "score_unavailable" in codes

@@ -76,9 +76,20 @@ def test_the_same_seed_gives_the_same_bits(card, other, name):
 
 @pytest.mark.parametrize(
     ("name", "power"),
-    [("reward", 1), ("return", 1), ("return_by_step", 1), ("return_top10", 1), ("extractable", 1), ("rpsv", 2), ("eri", 0), ("q", 1), ("pd", 1), ("advantage", 1)]
+    [
+        ("reward", 1),
+        ("return", 1),
+        ("return_by_step", 1),
+        ("return_top10", 1),
+        ("extractable", 1),
+        ("rpsv", 2),
+        ("eri", 0),
+        ("q", 1),
+        ("pd", 1),
+        ("advantage", 1),
+    ]
     + [(name, 0) for name in BEHAVIOUR],
-)  # fmt: skip
+)
 def test_scaled_rewards_scale_the_value(card, other, name, power):
     expected = np.array(card[name].per_seed) * FACTOR**power
     np.testing.assert_allclose(other("scaled")[name].per_seed, expected, rtol=1e-6)

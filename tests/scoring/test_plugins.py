@@ -1,15 +1,12 @@
 """Third parties' scores: known to every command and to workers, and their own words reach the reader."""
 
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import rlassay
-from probes import walks
+from probes import python_path, walks
 from rlassay.engine.local import LocalEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.formats import save
@@ -32,8 +29,7 @@ rlassay.register_score("share_above_zero", above_zero, direction="higher", unit=
 def plugin(tmp_path, monkeypatch):
     """A module on the path of this process's children, named as a plugin."""
     (tmp_path / "my_scores.py").write_text(PLUGIN)
-    paths = [str(tmp_path), str(Path(rlassay.__file__).parent.parent)]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    monkeypatch.setenv("PYTHONPATH", python_path(tmp_path))
     monkeypatch.setenv("RLASSAY_PLUGINS", "my_scores")
     return tmp_path
 

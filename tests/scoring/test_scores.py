@@ -121,9 +121,15 @@ def test_a_registered_score_is_resolved_and_evaluated(registry):
         return rewards
 
     register_score(
-        "reward_range", spread, direction="lower", unit="reward", needs=["rewards"],
-        description="range", per="transition", statistic=lambda values, weights: np.ptp(values[weights > 0]),
-    )  # fmt: skip
+        "reward_range",
+        spread,
+        direction="lower",
+        unit="reward",
+        needs=["rewards"],
+        description="range",
+        per="transition",
+        statistic=lambda values, weights: np.ptp(values[weights > 0]),
+    )
     assert "reward_range" in resolve(None)
     measured = evaluate(registry["reward_range"], {"rewards": np.array([1.0, 5.0, 2.0])})
     weights = np.array([[1.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
@@ -140,7 +146,14 @@ def test_a_registered_score_is_resolved_and_evaluated(registry):
     ],
 )
 def test_a_bad_registration_is_refused(registry, changes, message):
-    good = {"name": "x", "function": len, "direction": "higher", "unit": "1", "needs": ["rewards"], "description": "d"}  # fmt: skip
+    good = {
+        "name": "x",
+        "function": len,
+        "direction": "higher",
+        "unit": "1",
+        "needs": ["rewards"],
+        "description": "d",
+    }
     options = good | changes
     with pytest.raises(SettingsError, match=message):
         register_score(options.pop("name"), options.pop("function"), **options)

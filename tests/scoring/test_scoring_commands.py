@@ -13,7 +13,7 @@ import pytest
 from small import SMALL
 
 import rlassay
-from probes import walks
+from probes import python_path, walks
 from rlassay import samples
 from rlassay.formats import save
 
@@ -33,8 +33,10 @@ def run(*words, **environment):
 
     return subprocess.run(
         [sys.executable, "-m", "rlassay", *words],
-        capture_output=True, text=True, env={**os.environ, **environment},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+    )
 
 
 def test_json_on_stdout_and_nothing_else(paths):
@@ -120,8 +122,10 @@ def wait_until_training(process):
 def test_ctrl_c_ends_without_a_traceback(paths):
     process = subprocess.Popen(
         [sys.executable, "-m", "rlassay", "score", paths[0], "--set", "critic.steps=100000000"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     wait_until_training(process)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
@@ -167,7 +171,7 @@ rlassay.register_score("share_above_zero", above_zero, direction="higher", unit=
 
 def test_a_third_partys_score_runs_through_the_command_line(paths, tmp_path):
     (tmp_path / "my_scores.py").write_text(PLUGIN)
-    environment = {"RLASSAY_PLUGINS": "my_scores", "PYTHONPATH": str(tmp_path)}
+    environment = {"RLASSAY_PLUGINS": "my_scores", "PYTHONPATH": python_path(tmp_path)}
     done = run(
         "score", paths[0], "--scores", "return,share_above_zero", "--json", "-", **environment
     )
@@ -189,8 +193,16 @@ def test_a_users_cost_function_is_imported(paths, tmp_path):
         "def zero(q_data, q_random, actions, random_actions):\n    return 0 * q_random\n"
     )
     done = run(
-        "score", paths[0], "--scores", "bwd", "--json", "-", *SETTINGS, "--set", "transport.cost=my_costs:zero",
-        PYTHONPATH=str(tmp_path),
-    )  # fmt: skip
+        "score",
+        paths[0],
+        "--scores",
+        "bwd",
+        "--json",
+        "-",
+        *SETTINGS,
+        "--set",
+        "transport.cost=my_costs:zero",
+        PYTHONPATH=python_path(tmp_path),
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["scores"]["bwd"]["value"] == 0.0

@@ -26,9 +26,14 @@ AGENTS = ("bc", "iql", "td3bc")
 
 def make_run(dataset, agent, half, full, diverged_at=None):
     return {
-        "environment": "Hopper-v5", "dataset": dataset, "agent": agent, "seed": 0, "half_score": half,
-        "score": full, "diverged_at": diverged_at,
-    }  # fmt: skip
+        "environment": "Hopper-v5",
+        "dataset": dataset,
+        "agent": agent,
+        "seed": 0,
+        "half_score": half,
+        "score": full,
+        "diverged_at": diverged_at,
+    }
 
 
 RUNS = [
@@ -99,8 +104,10 @@ def test_oracles_of_settled_runs_leave_moving_ones_out():
     curves = [
         row
         for run in RUNS
-        for row in curve(run, (0.0, 0.0, *final.get((run["dataset"], run["agent"]), (run["score"],) * 2)))
-    ]  # fmt: skip
+        for row in curve(
+            run, (0.0, 0.0, *final.get((run["dataset"], run["agent"]), (run["score"],) * 2))
+        )
+    ]
     found = settled_oracle(RUNS, curves, AGENTS)
     assert found["Hopper-v5", "medium-expert"] == pytest.approx((100 + 99) / 2)
     assert settled_oracle(RUNS, [], AGENTS) == {}  # nothing is known to have settled
@@ -121,14 +128,22 @@ def expert_run(environment, agent, score):
 
 def test_an_agent_learns_if_it_reaches_half_of_bc_on_expert_data_somewhere():
     runs = [
-        expert_run("Hopper-v5", "bc", 100.0), expert_run("Walker2d-v5", "bc", 80.0),
-        expert_run("Hopper-v5", "iql", 10.0), expert_run("Walker2d-v5", "iql", 40.0),
-        expert_run("Hopper-v5", "cql", 49.0), expert_run("Walker2d-v5", "cql", 39.0),
-    ]  # fmt: skip
+        expert_run("Hopper-v5", "bc", 100.0),
+        expert_run("Walker2d-v5", "bc", 80.0),
+        expert_run("Hopper-v5", "iql", 10.0),
+        expert_run("Walker2d-v5", "iql", 40.0),
+        expert_run("Hopper-v5", "cql", 49.0),
+        expert_run("Walker2d-v5", "cql", 39.0),
+    ]
     agents = ("bc", "iql", "cql", "xql")
     assert expert_rows(runs, agents)[1] == {
-        "environment": "Walker2d-v5", "bc_score": 80.0, "bc": 1.0, "iql": 0.5, "cql": 39 / 80, "xql": None,
-    }  # fmt: skip
+        "environment": "Walker2d-v5",
+        "bc_score": 80.0,
+        "bc": 1.0,
+        "iql": 0.5,
+        "cql": 39 / 80,
+        "xql": None,
+    }
     assert learning_agents(runs, agents) == ["bc", "iql", "xql"]  # xql has not run
 
 

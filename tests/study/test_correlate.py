@@ -43,7 +43,15 @@ def tables(noise=0.0, seed=0):
                     "bad": -float(index),
                 }
                 for name, value in values.items():
-                    scores.append({"environment": environment, "dataset": dataset, "score_name": name, "seed": seed_number, "value": value})  # fmt: skip
+                    scores.append(
+                        {
+                            "environment": environment,
+                            "dataset": dataset,
+                            "score_name": name,
+                            "seed": seed_number,
+                            "value": value,
+                        }
+                    )
     return runs, scores
 
 

@@ -51,10 +51,16 @@ def write_scores(folder, datasets):
                 "return_by_step": reference.low + (truth + 10) / 100 * width,
             }
             rows += [
-                {"environment": environment, "dataset": dataset, "score_name": name, "seed": 0,
-                 "discount": DEFAULT_DISCOUNT, "value": value}
+                {
+                    "environment": environment,
+                    "dataset": dataset,
+                    "score_name": name,
+                    "seed": 0,
+                    "discount": DEFAULT_DISCOUNT,
+                    "value": value,
+                }
                 for name, value in back.items()
-            ]  # fmt: skip
+            ]
     write_table(folder / "scores.csv", rows, [*SCORE_COLUMNS, "key"], {"complete": True})
 
 
@@ -62,9 +68,16 @@ def make_run(environment, dataset, agent, seed, done=True):
     noise = 3 * np.sin(len(agent) * 5 + quality(environment, dataset)) + seed
     score = quality(environment, dataset) + noise if done else None
     return {
-        "environment": environment, "dataset": dataset, "agent": agent, "seed": seed, "score": score,
-        "half_score": score, "revision": 1, "seconds": 100.0 if done else None, "evaluation_seconds": 5.0,
-    }  # fmt: skip
+        "environment": environment,
+        "dataset": dataset,
+        "agent": agent,
+        "seed": seed,
+        "score": score,
+        "half_score": score,
+        "revision": 1,
+        "seconds": 100.0 if done else None,
+        "evaluation_seconds": 5.0,
+    }
 
 
 def make_curve(run, updates):
@@ -130,9 +143,11 @@ def test_the_questions_are_answered_once_they_are(results):
     assert "no independent confirmation" in text
     questions = read_table(results / "long" / "questions.csv")
     primary = next(
-        r for r in questions
-        if (r["panel"], r["scaling"], r["target"], r["score_name"]) == ("mixtures", "D4RL's scale", "mean of agents", "q")
-    )  # fmt: skip
+        r
+        for r in questions
+        if (r["panel"], r["scaling"], r["target"], r["score_name"])
+        == ("mixtures", "D4RL's scale", "mean of agents", "q")
+    )
     assert primary["n"] == 27 and primary["value"] > 0.99 and primary["minus_return_low"] > 0
     halves = {row["halves"]: row for row in read_table(results / "long" / "reliability.csv")}
     assert set(halves) == {"agents", "seeds"}
@@ -169,7 +184,13 @@ def test_who_wins_when_is_drawn_with_the_lite_runs_as_points(results):
     assert {r["updates"] for r in rows if r["oracle"] == "lite"} == {48_000}
     figure = results / "long" / "when.svg"
     svg = figure.read_text()
-    for words in ("updates (thousands)", "Pearson with the mean of the agents", "onestep enters", "noise ceiling", "end of the lite runs"):  # fmt: skip
+    for words in (
+        "updates (thousands)",
+        "Pearson with the mean of the agents",
+        "onestep enters",
+        "noise ceiling",
+        "end of the lite runs",
+    ):
         assert words in svg, words
     study("long", results=results)
     assert figure.read_text() == svg  # no diff where nothing changed
@@ -186,11 +207,18 @@ def test_both_oracles_stand_side_by_side(results):
 def test_algorithm_1_as_printed_is_judged_under_its_own_name(results):
     write_long(results, long_runs(MIXTURES))
     rows = [
-        {"environment": e, "dataset": d, "score_name": name, "seed": 0, "preset": "paper", "value": value}
+        {
+            "environment": e,
+            "dataset": d,
+            "score_name": name,
+            "seed": 0,
+            "preset": "paper",
+            "value": value,
+        }
         for e in ENVIRONMENTS
         for d in (*MIXTURES, *OTHERS)
         for name, value in (("bwd.dual", -1e12), ("bwd.dual literal", -1e12), ("q", quality(e, d)))
-    ]  # fmt: skip
+    ]
     write_table(results / "long" / "paper_scores.csv", rows, list(rows[0]), {"complete": True})
     study("long", results=results)
     names = {row["score_name"] for row in read_table(results / "long" / "questions.csv")}
@@ -211,8 +239,17 @@ def test_points_of_the_normalised_score(results):
 
 def test_what_an_interval_says():
     assert [answer(*ends) for ends in ((0.1, 0.2), (-0.2, -0.1), (-0.1, 0.1), (None, None))] == [
-        "yes", "no", "not shown", "not shown",
-    ]  # fmt: skip
-    row = {"panel": "mixtures", "scaling": "D4RL's scale", "target": "mean of agents", "score_name": "q", "n": 27}  # fmt: skip
+        "yes",
+        "no",
+        "not shown",
+        "not shown",
+    ]
+    row = {
+        "panel": "mixtures",
+        "scaling": "D4RL's scale",
+        "target": "mean of agents",
+        "score_name": "q",
+        "n": 27,
+    }
     row |= {"minus_return_value": -0.2, "minus_return_low": -0.3, "minus_return_high": -0.1}
     assert "**no**: -0.20 [-0.30, -0.10]" in primary_answer([row])

@@ -25,7 +25,9 @@ def test_fresh_mixtures_share_no_policy_set_with_the_first():
     actors = ZooActors.open(ZOO, "Hopper-v5")
     first, fresh = plan.study_recipes(actors), plan.fresh_recipes(actors)
     assert tuple(fresh) == plan.FRESH_MIXTURES
-    assert not {recipe.parts for recipe in fresh.values()} & {recipe.parts for recipe in first.values()}  # fmt: skip
+    assert not {recipe.parts for recipe in fresh.values()} & {
+        recipe.parts for recipe in first.values()
+    }
 
 
 @pytest.mark.parametrize("environment", plan.ENVIRONMENTS)
@@ -44,9 +46,11 @@ def planned(names, transitions=100_000):
         recipes = plan.study_recipes(actors) | plan.fresh_recipes(actors)
         settings = RolloutSettings(transitions)
         found[environment] = {
-            name: StudyData(environment, name, Path(name), "", identity_of(actors, recipes[name], settings))
+            name: StudyData(
+                environment, name, Path(name), "", identity_of(actors, recipes[name], settings)
+            )
             for name in names
-        }  # fmt: skip
+        }
     return found
 
 
@@ -55,7 +59,9 @@ def software_of_the_results(monkeypatch):
     """The versions that the committed data was rolled out with: they are part of its identity."""
     software = json.loads((RESULTS / "table1" / "runs.json").read_text())["software"]
     names = ("gymnasium", "mujoco", "numpy", "jax")
-    monkeypatch.setattr(graded, "software_versions", lambda: {name: software[name] for name in names})  # fmt: skip
+    monkeypatch.setattr(
+        graded, "software_versions", lambda: {name: software[name] for name in names}
+    )
 
 
 def committed_keys(study):

@@ -13,12 +13,17 @@ def growth() -> list[dict]:
     """The full score orders a < b < c < d; the smallest cut reverses it."""
     return [
         {
-            "environment": ENVIRONMENT, "dataset": name, "transitions": transitions, "critic_steps": steps,
-            "score_name": "q", "value": -k if (transitions, steps) == CUTS[0] else k, "seconds": 2.0,
+            "environment": ENVIRONMENT,
+            "dataset": name,
+            "transitions": transitions,
+            "critic_steps": steps,
+            "score_name": "q",
+            "value": -k if (transitions, steps) == CUTS[0] else k,
+            "seconds": 2.0,
         }
         for transitions, steps in CUTS
         for k, name in enumerate(DATASETS)
-    ]  # fmt: skip
+    ]
 
 
 def test_the_last_cut_is_the_full_score():

@@ -81,5 +81,6 @@ def test_times_of_the_old_measurement_are_made_again(tmp_path, measured):
 
 def test_every_agent_and_environment_is_asked_for(tmp_path):
     assert set(runtime.measurements("Hopper-v5", tmp_path)) == {
-        *runtime.SCORINGS, *(f"training {agent}" for agent in runtime.AGENTS),
-    }  # fmt: skip
+        *runtime.SCORINGS,
+        *(f"training {agent}" for agent in runtime.AGENTS),
+    }

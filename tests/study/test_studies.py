@@ -114,7 +114,12 @@ def test_a_table_older_than_keys_holds_no_cell(data, tmp_path):
 
 def test_mixed_revisions_are_refused(tmp_path):
     path = tmp_path / "runs.csv"
-    write_table(path, [{"score": 1.0, "revision": 1}, {"score": 1.0, "revision": 2}], ["score", "revision"], {"revisions": [2]})  # fmt: skip
+    write_table(
+        path,
+        [{"score": 1.0, "revision": 1}, {"score": 1.0, "revision": 2}],
+        ["score", "revision"],
+        {"revisions": [2]},
+    )
     with pytest.raises(SettingsError, match=r"rlassay study table1 --run"):
         refuse_mixed(path, "rlassay study table1 --run")
 
@@ -125,10 +130,36 @@ def example_results(folder: Path) -> None:
     for environment in ("Hopper-v5", "Walker2d-v5"):
         for index, dataset in enumerate(("random", "medium", "medium-expert", "expert")):
             for agent in plan.AGENTS:
-                runs.append({"environment": environment, "dataset": dataset, "agent": agent, "seed": 0, "updates": 10, "score": 25.0 * index, "revision": 1, "key": "k"})  # fmt: skip
-            for name, value in (("return", 900.0 * index), ("q", 90.0 - index), ("bwd.exact", index**2), ("bwd.tail", float(index))):  # fmt: skip
+                runs.append(
+                    {
+                        "environment": environment,
+                        "dataset": dataset,
+                        "agent": agent,
+                        "seed": 0,
+                        "updates": 10,
+                        "score": 25.0 * index,
+                        "revision": 1,
+                        "key": "k",
+                    }
+                )
+            for name, value in (
+                ("return", 900.0 * index),
+                ("q", 90.0 - index),
+                ("bwd.exact", index**2),
+                ("bwd.tail", float(index)),
+            ):
                 for seed in range(2):
-                    scores.append({"environment": environment, "dataset": dataset, "score_name": name, "seed": seed, "discount": 0.99, "value": value + 0.1 * seed, "key": "k"})  # fmt: skip
+                    scores.append(
+                        {
+                            "environment": environment,
+                            "dataset": dataset,
+                            "score_name": name,
+                            "seed": seed,
+                            "discount": 0.99,
+                            "value": value + 0.1 * seed,
+                            "key": "k",
+                        }
+                    )
     write_table(
         folder / "table1" / "runs.csv",
         runs,
@@ -210,12 +241,21 @@ def test_table2_pairs_by_seed():
 
 def test_table2_draws_scores_and_paired_gains(tmp_path):
     rows = [
-        {"environment": "Hopper-v5", "dataset": dataset, "agent": "iql", "variant": variant, "seed": seed,
-         "updates": 10, "score": 10.0 * seed + gain, "revision": 1, "key": "k"}
+        {
+            "environment": "Hopper-v5",
+            "dataset": dataset,
+            "agent": "iql",
+            "variant": variant,
+            "seed": seed,
+            "updates": 10,
+            "score": 10.0 * seed + gain,
+            "revision": 1,
+            "key": "k",
+        }
         for dataset in table2.LEVELS[:2]
         for variant, gain in (("iql", 0.0), ("bwd", 2.0))
         for seed in range(3)
-    ]  # fmt: skip
+    ]
     about = {"complete": False, "revisions": [1]}
     write_table(tmp_path / "table2" / "runs.csv", rows, list(rows[0]), about)
     text, _ = study("table2", results=tmp_path)
@@ -232,9 +272,35 @@ def test_confirm_judges_by_paired_intervals(tmp_path):
     for environment in ("Hopper-v5", "Walker2d-v5"):
         for index, dataset in enumerate(plan.FRESH_MIXTURES):
             for agent in plan.AGENTS:
-                runs.append({"environment": environment, "dataset": dataset, "agent": agent, "seed": 0, "updates": 10, "score": 25.0 * index, "revision": 1, "key": "k"})  # fmt: skip
-            for name, value in (("return", -1.0 * index), ("return_by_step", index), ("q", index), ("bwd.exact", index % 2)):  # fmt: skip
-                scores.append({"environment": environment, "dataset": dataset, "score_name": name, "seed": 0, "discount": 0.99, "value": float(value), "key": "k"})  # fmt: skip
+                runs.append(
+                    {
+                        "environment": environment,
+                        "dataset": dataset,
+                        "agent": agent,
+                        "seed": 0,
+                        "updates": 10,
+                        "score": 25.0 * index,
+                        "revision": 1,
+                        "key": "k",
+                    }
+                )
+            for name, value in (
+                ("return", -1.0 * index),
+                ("return_by_step", index),
+                ("q", index),
+                ("bwd.exact", index % 2),
+            ):
+                scores.append(
+                    {
+                        "environment": environment,
+                        "dataset": dataset,
+                        "score_name": name,
+                        "seed": 0,
+                        "discount": 0.99,
+                        "value": float(value),
+                        "key": "k",
+                    }
+                )
     about = {"complete": True, "revisions": [1]}
     write_table(tmp_path / "confirm" / "runs.csv", runs, [*COLUMNS, "key"], about)
     write_table(tmp_path / "confirm" / "scores.csv", scores, [*SCORE_COLUMNS, "key"], about)
@@ -255,10 +321,19 @@ def test_confirm_judges_by_paired_intervals(tmp_path):
 def test_confirm_never_says_refuted(tmp_path):
     """An interval below zero of scores that were scaled once is not shown, and the other scalings stand beside it."""
     rows = [
-        {"panel": "fresh", "scope": POOLED, "kind": "pearson", "score_name": name, "n": 12, "value": 0.5,
-         "minus_return_value": -0.2, "minus_return_low": -0.3, "minus_return_high": -0.1}
+        {
+            "panel": "fresh",
+            "scope": POOLED,
+            "kind": "pearson",
+            "score_name": name,
+            "n": 12,
+            "value": 0.5,
+            "minus_return_value": -0.2,
+            "minus_return_low": -0.3,
+            "minus_return_high": -0.1,
+        }
         for name in ("return_by_step",)
-    ]  # fmt: skip
+    ]
     assert confirm.verdicts(rows) == [
         "`return_by_step` better than `return`: not shown (-0.20 [-0.30, -0.10])."
     ]
@@ -321,12 +396,19 @@ def test_json_of_a_table_names_command_and_software(tmp_path):
 def test_directions_of_scores_are_those_of_their_definitions(tmp_path, monkeypatch):
     """On D4RL files less cloning error with a better oracle is agreement: Pearson 1, as for the return."""
     rows = [
-        {"environment": environment, "dataset": dataset, "score_name": name, "seed": seed, "value": value, "oracle": 10.0 * k}
+        {
+            "environment": environment,
+            "dataset": dataset,
+            "score_name": name,
+            "seed": seed,
+            "value": value,
+            "oracle": 10.0 * k,
+        }
         for environment in ("hopper", "walker2d")
         for k, dataset in enumerate(("random", "medium", "expert"))
         for name, value in (("return", float(k)), ("bc_error", -float(k)))
         for seed in range(2)
-    ]  # fmt: skip
+    ]
     monkeypatch.setattr(d4rl, "find_files", lambda folder: [(tmp_path, "all")])
     monkeypatch.setattr(d4rl, "score_rows", lambda path, dataset, report: rows)
     d4rl.d4rl_table("table1", tmp_path, tmp_path, lambda line: None)

@@ -17,10 +17,18 @@ RESULTS = Path(__file__).parents[2] / "results"
 def table(tmp_path):
     path = tmp_path / "fig1" / "runs.csv"
     rows = [
-        {"environment": "Hopper-v5", "dataset": "level-50k", "agent": "td3bc", "variant": weight, "seed": 0,
-         "score": 10.0 * k, "revision": 1, "key": str(k)}
+        {
+            "environment": "Hopper-v5",
+            "dataset": "level-50k",
+            "agent": "td3bc",
+            "variant": weight,
+            "seed": 0,
+            "score": 10.0 * k,
+            "revision": 1,
+            "key": str(k),
+        }
         for k, weight in enumerate(("0", "2.5", "inf"))
-    ]  # fmt: skip
+    ]
     write_table(path, rows, list(rows[0]), {"complete": True, "revisions": [1]})
     return path
 
@@ -61,7 +69,9 @@ def test_a_table_older_than_hashes_is_checked_by_its_count(table):
 
 
 def test_every_committed_table_is_whole():
-    tables = [p.with_suffix(".csv") for p in RESULTS.rglob("*.json") if p.with_suffix(".csv").exists()]  # fmt: skip
+    tables = [
+        p.with_suffix(".csv") for p in RESULTS.rglob("*.json") if p.with_suffix(".csv").exists()
+    ]
     assert len(tables) > 30
     for path in tables:
         read_table(path)

@@ -79,9 +79,11 @@ def test_tail_is_minus_the_quadratic_dual_of_the_negative_with_constant_potentia
         return -(u - (np.maximum(u - -costs, 0) ** 2).mean() / (4 * epsilon))
 
     best = minimize_scalar(
-        minus_dual, bounds=(-costs.max(), -costs.mean() + 3 * epsilon), method="bounded",
+        minus_dual,
+        bounds=(-costs.max(), -costs.mean() + 3 * epsilon),
+        method="bounded",
         options={"xatol": 1e-12},
-    )  # fmt: skip
+    )
     assert tail(costs, tail_settings(epsilon=epsilon)).value == pytest.approx(best.fun, rel=1e-8)
 
 

@@ -211,13 +211,28 @@ READS = {
     "exact": ("cost", "k", "random_policy", "states"),
     "tail": ("cost", "k", "epsilon", "random_policy", "states", "potentials"),
     "dual": (
-        "cost", "k", "epsilon", "random_policy", "states", "regulariser", "potentials", "steps",
-        "batch_size", "hidden", "learning_rate",
+        "cost",
+        "k",
+        "epsilon",
+        "random_policy",
+        "states",
+        "regulariser",
+        "potentials",
+        "steps",
+        "batch_size",
+        "hidden",
+        "learning_rate",
     ),
     "sinkhorn": (
-        "cost", "epsilon", "random_policy", "anchors", "neighbours", "neighbour_pool", "per_episode",
+        "cost",
+        "epsilon",
+        "random_policy",
+        "anchors",
+        "neighbours",
+        "neighbour_pool",
+        "per_episode",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("estimator", READS)

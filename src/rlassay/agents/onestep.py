@@ -31,9 +31,8 @@ class OnestepSettings(ValueSettings):
     batch_size: int = 512
     learning_rate: float = 1e-4
     width: int = 1024
-    critic_share: float = (
-        0.8  # of the updates, for the behaviour and its Q; the policy has the rest
-    )
+    # of the updates, for the behaviour and its Q; the policy has the rest
+    critic_share: float = 0.8
     inverse_temperature: float = 1.0  # of the advantage weights
     weight_clip: float = 100.0
     action_samples: int = 10  # of the behaviour, for its state value

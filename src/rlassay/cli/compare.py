@@ -7,9 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, require_outputs
-from rlassay.cli.reading import Reading, reads_data
-from rlassay.cli.scoring import (
+from rlassay.cli.options import (
+    JsonOption,
+    Reading,
+    SeedOption,
+    SeedsOption,
+    SetOption,
+    reads_data,
+    require_outputs,
+)
+from rlassay.cli.score import (
     AllOption,
     HtmlOption,
     PresetOption,

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import say
-from rlassay.cli.reading import Reading, reads_data
+from rlassay.cli.options import Reading, reads_data, say
 
 
 def register(app: typer.Typer) -> None:

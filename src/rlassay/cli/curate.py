@@ -7,8 +7,16 @@ from typing import Annotated, Any
 import typer
 
 from rlassay.cli.fields import takes_fields
-from rlassay.cli.options import JsonOption, SeedOption, SetOption, emit_json, require_outputs
-from rlassay.cli.reading import PathArgument, Reading, reads_data
+from rlassay.cli.options import (
+    JsonOption,
+    PathArgument,
+    Reading,
+    SeedOption,
+    SetOption,
+    emit_json,
+    reads_data,
+    require_outputs,
+)
 from rlassay.curation.request import Request
 from rlassay.curation.rule import Rule
 

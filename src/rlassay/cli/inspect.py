@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rlassay.cli import gating
-from rlassay.cli.options import JsonOption, emit_json, require_outputs
-from rlassay.cli.reading import Reading, reads_data
+from rlassay.cli.options import JsonOption, Reading, emit_json, reads_data, require_outputs
 
 if TYPE_CHECKING:
     from rlassay.inspection import Inspection

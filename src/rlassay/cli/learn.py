@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rlassay.cli import gating
-from rlassay.cli.options import JsonOption, emit_json
-from rlassay.cli.reading import Reading, reads_data
+from rlassay.cli.options import JsonOption, Reading, emit_json, reads_data
 
 if TYPE_CHECKING:
     from rlassay.data.dataset import Dataset

@@ -1,21 +1,56 @@
-"""Options that several commands share, and the ways a result is printed."""
+"""Options that several commands share, among them those of reading data, and the ways a result is printed.
+
+Pages, JSON and CSV are results and are replaced; a dataset is data, so commands that write one ask for `--force`.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from rlassay.cli.outputs import in_existing_folder, say_written
+Target = TypeVar("Target", str, Path, None)
+
+
+def in_existing_folder(target: Target) -> Target:
+    """Callback of an option that names an output: refused before anything is computed; `-` is stdout."""
+    if target is None or str(target) == "-":
+        return target
+    from rlassay.engine.targets import cannot_write
+    from rlassay.errors import DatasetError
+
+    folder = Path(target).parent
+    try:
+        there, taken = folder.is_dir(), Path(target).is_dir()
+    except OSError as error:  # a name that cannot be
+        raise cannot_write(Path(target), error) from None
+    if not there:
+        raise DatasetError(
+            f"cannot write {target}: there is no folder {folder}",
+            remedy=f"mkdir -p {shlex.quote(str(folder))}",
+        )
+    if taken:
+        raise DatasetError(f"cannot write {target}: it is a folder", remedy="name a file in it")
+    return target
+
 
 JsonOption = Annotated[
     str | None,
-    typer.Option("--json", metavar="FILE", callback=in_existing_folder, help="Write the result as JSON; `-` prints it to stdout and nothing else."),
-]  # fmt: skip
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write the result as JSON; `-` prints it to stdout and nothing else.",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -26,8 +61,23 @@ SeedOption = Annotated[int, typer.Option("--seed", help="The first random seed."
 SeedsOption = Annotated[int, typer.Option("--seeds", min=1, help="How many seeds.")]
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", metavar="DIR", help="Run store; default $RLASSAY_STORE, else the user's state folder."),
-]  # fmt: skip
+    typer.Option(
+        "--store",
+        metavar="DIR",
+        help="Run store; default $RLASSAY_STORE, else the user's state folder.",
+    ),
+]
+PathArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PATH", help="File, dataset folder, Minari id, minari://ID or hf://OWNER/NAME."
+    ),
+]
+
+
+def say_written(target: str | Path) -> None:
+    """`wrote F` on stderr, so that stdout stays the result's."""
+    typer.echo(f"wrote {target}", err=True)
 
 
 def say(text: str, *, err: bool = False) -> None:
@@ -73,3 +123,102 @@ def use_store(folder: Path | None) -> None:
 def this_command() -> str:
     """The command line that is running, as one would type it."""
     return shlex.join(["rlassay", *sys.argv[1:]])
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How files are read: what `rlassay.load` takes beside the source."""
+
+    format: str | None = None
+    env_id: str | None = None
+    mask: str | None = None
+    max_episode_steps: int | None = None
+    observation_keys: list[str] | None = None
+    map: str | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of `rlassay.load` and its kin."""
+        return dict(self.__dict__)
+
+
+def reads_data(command: Callable[..., None] | None = None, *, mask: str = "--mask") -> Any:
+    """Give `command` the reading options in the place of its argument `read`; `mask` names the flag of filter keys."""
+    if command is None:
+        return functools.partial(reads_data, mask=mask)
+    flags = _flags(mask)
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        found = {name: given.pop(name) for name in flags}
+        keys = found["observation_keys"]
+        read = Reading(
+            found["format"],
+            found["env"],
+            found["read_mask"],
+            found["max_episode_steps"],
+            [key.strip() for key in keys.split(",") if key.strip()] if keys else None,
+            found["map"],
+        )
+        command(read=read, **given)
+
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "read"
+    ]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in flags.items()
+    ]
+    keyword_only = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own]
+    with_options.__signature__ = inspect.Signature([*keyword_only, *added])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in [*keyword_only, *added]}
+    return with_options
+
+
+def _flags(mask: str) -> dict[str, Any]:
+    """The options by parameter, in the order in which help shows them."""
+    return {
+        "format": Annotated[
+            str | None,
+            typer.Option(
+                "--format",
+                metavar="NAME",
+                help="Read as this format, where two layouts look alike.",
+            ),
+        ],
+        "env": Annotated[
+            str | None,
+            typer.Option("--env", metavar="ID", help="The environment, where the file names none."),
+        ],
+        "read_mask": Annotated[
+            str | None,
+            typer.Option(mask, metavar="KEY", help="robomimic: read this filter key's demos."),
+        ],
+        "max_episode_steps": Annotated[
+            int | None,
+            typer.Option(
+                "--max-episode-steps",
+                min=1,
+                help="Step limit of the task, where timeouts are missing.",
+            ),
+        ],
+        "observation_keys": Annotated[
+            str | None,
+            typer.Option(
+                "--observation-keys",
+                metavar="A,B",
+                help="Vectors to join as the observation, in order.",
+            ),
+        ],
+        "map": Annotated[
+            str | None,
+            typer.Option(
+                "--map",
+                metavar="ROLE=COLUMN,...",
+                help="Which column is what (observations=x+y, actions=act, episode=id), or a TOML file of it.",
+            ),
+        ],
+    }

@@ -9,16 +9,17 @@ import typer
 
 from rlassay.cli.options import (
     JsonOption,
+    Reading,
     SeedOption,
     SeedsOption,
     SetOption,
     StoreOption,
     emit_json,
+    reads_data,
     require_outputs,
     this_command,
     use_store,
 )
-from rlassay.cli.reading import Reading, reads_data
 
 PARTIAL = 3  # exit code: some runs failed, the others are reported
 
@@ -32,13 +33,18 @@ def register(app: typer.Typer) -> None:
 def oracle_command(
     paths: Annotated[
         list[str],
-        typer.Argument(metavar="PATH...", help="Datasets; with --published, names of D4RL datasets."),
+        typer.Argument(
+            metavar="PATH...", help="Datasets; with --published, names of D4RL datasets."
+        ),
     ],
     read: Reading,
     agents: Annotated[
-        str | None, typer.Option("--agents", metavar="A,B", help="Only these; default: all of the profile.")
+        str | None,
+        typer.Option("--agents", metavar="A,B", help="Only these; default: all of the profile."),
     ] = None,
-    profile: Annotated[str, typer.Option("--profile", help="lite, long: 150,000 updates, or paper: 1,000,000.")] = "lite",
+    profile: Annotated[
+        str, typer.Option("--profile", help="lite, long: 150,000 updates, or paper: 1,000,000.")
+    ] = "lite",
     published: Annotated[
         bool, typer.Option("--published", help="Train nothing: the oracle from published tables.")
     ] = False,
@@ -46,11 +52,12 @@ def oracle_command(
     seed: SeedOption = 0,
     set: SetOption = None,
     workers: Annotated[
-        int | None, typer.Option("--workers", min=1, help="Runs at the same time; default: one a core.")
+        int | None,
+        typer.Option("--workers", min=1, help="Runs at the same time; default: one a core."),
     ] = None,
     store: StoreOption = None,
     json: JsonOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
     from rich.console import Console
 

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import JsonOption, emit_json
-from rlassay.cli.reading import PathArgument, Reading, reads_data
+from rlassay.cli.options import JsonOption, PathArgument, Reading, emit_json, reads_data
 
 
 def register(app: typer.Typer) -> None:

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from rlassay.cli.options import require_outputs
-from rlassay.cli.outputs import in_existing_folder, say_written
+from rlassay.cli.options import in_existing_folder, require_outputs, say_written
 
 
 def register(app: typer.Typer) -> None:

@@ -54,10 +54,7 @@ def study_command(
     store: StoreOption = None,
 ) -> None:
     """Reproduce a table or figure of the paper from results/, computing what is missing with --run."""
-    from rich.console import Console
-
     from rlassay.engine.files import require_writable
-    from rlassay.report.study import show_study
     from rlassay.runtime import on_interrupt
     from rlassay.study import study
 
@@ -78,6 +75,14 @@ def study_command(
         text, missing = study(
             name, profile=profile, run=run, results=results, zoo=zoo, report=report
         )
+    _show(name, text, missing, json_file)
+
+
+def _show(name: str, text: str, missing: list[str], json_file: str | None) -> None:
+    from rich.console import Console
+
+    from rlassay.report.study import show_study
+
     outcome = {
         "schema": "rlassay.study/1",
         "name": name,

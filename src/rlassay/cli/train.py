@@ -9,13 +9,14 @@ import typer
 
 from rlassay.cli.options import (
     JsonOption,
+    Reading,
     SeedOption,
     SetOption,
     emit_json,
+    reads_data,
     require_outputs,
     this_command,
 )
-from rlassay.cli.reading import Reading, reads_data
 
 ThreadsOption = Annotated[
     int,
@@ -38,14 +39,19 @@ def train_command(
     set: SetOption = None,
     weights: Annotated[
         Path | None,
-        typer.Option("--weights", metavar="FILE", help="Sampling weights of `rlassay curate`: .npz with `weights`."),
+        typer.Option(
+            "--weights",
+            metavar="FILE",
+            help="Sampling weights of `rlassay curate`: .npz with `weights`.",
+        ),
     ] = None,
     track: Annotated[
-        list[str] | None, typer.Option("--track", help="Also log to tensorboard or wandb; may be given twice.")
+        list[str] | None,
+        typer.Option("--track", help="Also log to tensorboard or wandb; may be given twice."),
     ] = None,
     threads: ThreadsOption = 1,
     json: JsonOption = None,
-) -> None:  # fmt: skip
+) -> None:
     """Train one agent on a dataset; the same command continues a run that was stopped."""
     from rlassay.engine.files import require_writable
     from rlassay.runtime import keep_compiled_programs, on_interrupt, use_threads
@@ -67,9 +73,17 @@ def train_command(
     sampling = None if weights is None else read_weights(weights, data)
     with progress(f"{agent} on {Path(path).name}", settings.updates) as report:
         run = train_agent(
-            agent, data, read.env_id, folder=out, settings=settings, seed=seed, weights=sampling, track=track or (),
-            report=report, command=this_command(),
-        )  # fmt: skip
+            agent,
+            data,
+            read.env_id,
+            folder=out,
+            settings=settings,
+            seed=seed,
+            weights=sampling,
+            track=track or (),
+            report=report,
+            command=this_command(),
+        )
     if not emit_json(run.to_json(), json):
         typer.echo(_run_line(run, out))
     _refuse_diverged(run)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from rlassay.data.dataset import Dataset, Origin
 from rlassay.data.references import reference_for
 from rlassay.kernel import units
 from rlassay.policy import Policy
+from rlassay.results.provenance import package_version
 from rlassay.rollout import Transitions, collect, make_env
 
 REVISION = 1
@@ -146,11 +146,4 @@ def summarise(data: Dataset, path: Path | None = None) -> dict[str, Any]:
 
 def software_versions() -> dict[str, str | None]:
     """Versions that decide whether a rollout can be repeated bit for bit."""
-    return {name: _version(name) for name in ("gymnasium", "mujoco", "numpy", "jax")}
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
+    return {name: package_version(name) for name in ("gymnasium", "mujoco", "numpy", "jax")}

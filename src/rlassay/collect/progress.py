@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 KEY = "td3"  # the folder's name says which run it is
 COLUMNS = ("step", "mean_return", "returns", "critic_loss", "target")
+
+
+class Progress(NamedTuple):
+    """One point of the learning curve."""
+
+    step: int
+    returns: list[float]
+    critic_loss: float
+    target: float
 
 
 def save(trainer: Trainer) -> None:
@@ -37,8 +46,6 @@ def save(trainer: Trainer) -> None:
 
 def resume(trainer: Trainer) -> None:
     """Continue where the last checkpoint stands; without one, start anew."""
-    from rlassay.collect.td3 import Progress
-
     saved = checkpoint.load(trainer.folder)
     if saved is None:
         return

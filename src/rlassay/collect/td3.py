@@ -19,6 +19,7 @@ import numpy as np
 import optax
 
 from rlassay.agents.td3bc import critic_loss, first_value, target_value
+from rlassay.collect.progress import Progress, resume, save
 from rlassay.collect.replay import Replay
 from rlassay.collect.settings import TD3Settings
 from rlassay.engine.lock import only_writer
@@ -115,15 +116,6 @@ def make_step(settings: TD3Settings):
     return functools.partial(update, settings)
 
 
-class Progress(NamedTuple):
-    """One point of the learning curve."""
-
-    step: int
-    returns: list[float]
-    critic_loss: float
-    target: float
-
-
 class Trainer:
     """One TD3 run in its own folder: `state.npz`, `replay.bin`, `curve.csv`, `actors/step<n>.safetensors`."""
 
@@ -144,8 +136,6 @@ class Trainer:
 
     def run(self, report: Callable[[Progress], None] = lambda point: None) -> None:
         """Train to the end, from the last checkpoint if there is one."""
-        from rlassay.collect.progress import resume, save
-
         with only_writer(self.folder):
             resume(self)
             saved = self.step_count

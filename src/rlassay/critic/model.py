@@ -11,6 +11,7 @@ import numpy as np
 
 from rlassay.critic.settings import CriticSettings
 from rlassay.data.dataset import Dataset
+from rlassay.kernel.forward import hidden
 
 BLOCK = 8_192  # rows evaluated at once
 
@@ -110,12 +111,3 @@ def _apply():
     from rlassay.kernel import nets
 
     return jax.jit(lambda layers, inputs: nets.mlp(layers, inputs)[:, 0])
-
-
-def hidden(layers, inputs: np.ndarray) -> np.ndarray:
-    """Activations before the last layer."""
-    x = inputs
-    for layer in layers[:-1]:
-        x = x @ layer["w"] + layer["b"]
-        np.maximum(x, 0, out=x)
-    return x

@@ -66,9 +66,14 @@ def _check_weights(request: Request) -> None:
 
 def _planned(request: Request, data: Dataset, source: Path) -> output.Target:
     target = output.plan(
-        data, source, request.out, format=request.to, mask=request.mask,
-        in_place=request.mask_in_place, force=request.force,
-    )  # fmt: skip
+        data,
+        source,
+        request.out,
+        format=request.to,
+        mask=request.mask,
+        in_place=request.mask_in_place,
+        force=request.force,
+    )
     if request.rule.trim_idle and target.kind != "dataset":
         raise SettingsError(
             "trimmed episodes need a dataset to be written to",

@@ -33,9 +33,15 @@ class Target:
 
 
 def plan(
-    data: Dataset, source: Path, out: Path | None, *,
-    format: str | None = None, mask: str | None = None, in_place: bool = False, force: bool = False,
-) -> Target:  # fmt: skip
+    data: Dataset,
+    source: Path,
+    out: Path | None,
+    *,
+    format: str | None = None,
+    mask: str | None = None,
+    in_place: bool = False,
+    force: bool = False,
+) -> Target:
     """Decide what `-o OUT` becomes; whatever would fail later is refused here."""
     robomimic = data.origin.format == "robomimic"
     if (mask or in_place) and not robomimic:

@@ -13,6 +13,7 @@ import numpy as np
 from rlassay import __version__
 from rlassay.curation.rule import Rule
 from rlassay.data.dataset import Dataset
+from rlassay.rendering import draw
 from rlassay.results.card import json_values
 
 SCHEMA = "rlassay.curation/1"
@@ -41,9 +42,7 @@ class Curation:
         return f"<Curation of {self.source}: {len(self.kept):,} of {total:,} episodes kept, by {self.rule.by}>"
 
     def _repr_html_(self) -> str:
-        from rlassay.report.notebook import curation_html
-
-        return curation_html(self)
+        return draw("curation_html", self)
 
     def to_frame(self) -> Any:
         """One row an episode of the source, `kept` or not, as a table of pandas or polars."""

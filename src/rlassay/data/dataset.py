@@ -17,10 +17,17 @@ import numpy as np
 
 from rlassay.data import column_checks as checks
 from rlassay.errors import DatasetError
+from rlassay.rendering import draw
 
 COLUMNS = (
-    "observations", "actions", "rewards", "next_observations", "terminals", "timeouts", "next_valid",
-)  # fmt: skip
+    "observations",
+    "actions",
+    "rewards",
+    "next_observations",
+    "terminals",
+    "timeouts",
+    "next_valid",
+)
 
 
 @dataclass(frozen=True)
@@ -47,9 +54,8 @@ class Origin:
     extras: Mapping[str, np.ndarray] = field(
         default_factory=dict
     )  # further arrays, for `convert` only
-    reference: tuple[float, float] | None = (
-        None  # returns that score 0 and 100, where the source says
-    )
+    # returns that score 0 and 100, where the source says
+    reference: tuple[float, float] | None = None
     pinned: Mapping[str, str] | None = None  # of a hub: its name, the repository and the revision
 
 
@@ -151,9 +157,7 @@ class Dataset:
         )
 
     def _repr_html_(self) -> str:
-        from rlassay.report.notebook import dataset_html
-
-        return dataset_html(self)
+        return draw("dataset_html", self)
 
     def to_frame(self) -> Any:
         """The episodes as a table of pandas or polars: number, first row, length, return, how it ended."""

@@ -43,7 +43,7 @@ __all__ = [
     "write_atomically",
     "write_json",
 ]
-Like = str | os.PathLike | None  # the source whose mode and owner an output keeps
+Like = str | os.PathLike[str] | None  # the source whose mode and owner an output keeps
 Read = TypeVar("Read")
 LONGEST_TEXT = 64 * 2**20  # bytes of a list or of settings that a person wrote
 DAMAGE = (ValueError, KeyError, TypeError, EOFError, RecursionError, zipfile.BadZipFile, zlib.error)

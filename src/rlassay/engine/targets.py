@@ -76,7 +76,7 @@ def refuse_stream(path: Path, place: Destination) -> None:
 
 
 def require_writable(
-    path: str | os.PathLike, *, folder: bool = False, streams: bool = True
+    path: str | os.PathLike[str], *, folder: bool = False, streams: bool = True
 ) -> None:
     """Refuse a target that cannot be written, before the work is done; nothing is made.
 

@@ -13,11 +13,10 @@ import numpy as np
 
 from rlassay.errors import DatasetError
 from rlassay.formats import npy
-from rlassay.formats.guards import Budget, plain_file, refusing
+from rlassay.formats.guards import Budget, compression, first_bytes, plain_file, refusing
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 PARQUET_SIGNATURE = b"PAR1"
-COMPRESSED = {b"BZh": "bz2", b"\x1f\x8b": "gzip"}
 TABLE_SUFFIXES = (".parquet", ".json", ".jsonl", ".csv")
 FILE_LIMIT = 100_000  # files of one table
 
@@ -87,8 +86,6 @@ def container_kind(path: Path) -> str | None:
 
 def _kind_of_text(path: Path, head: bytes) -> str | None:
     if compression(head):
-        from rlassay.formats.json_lines import first_bytes
-
         head = first_bytes(path)
     text = head.lstrip()
     if text.startswith(b"{"):
@@ -109,11 +106,6 @@ def _is_text(head: bytes) -> bool:
     except UnicodeDecodeError as error:
         return error.start >= len(head) - 4  # cut inside a character
     return True
-
-
-def compression(head: bytes) -> str | None:
-    """The packing of a text file, told by its first bytes."""
-    return next((name for mark, name in COMPRESSED.items() if head.startswith(mark)), None)
 
 
 def table_files(path: Path) -> list[Path]:

@@ -51,7 +51,11 @@ def read_v1(path: Path, options: ReadOptions) -> Dataset:
         or columns["actions"] is None
         or columns["terminals"] is None
     ):
-        raise DatasetError(f"{path} lacks columns of an MDPDataset", allowed=names, got=[n for n in names if columns[n] is not None])  # fmt: skip
+        raise DatasetError(
+            f"{path} lacks columns of an MDPDataset",
+            allowed=names,
+            got=[n for n in names if columns[n] is not None],
+        )
     rows = checks.row_count(columns["observations"])
     ends = columns.pop("episode_terminals")
     notes = []

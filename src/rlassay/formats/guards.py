@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
+import gzip
 import json
 import math
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from rlassay.data.memory import available_memory
 from rlassay.errors import DatasetError, RlassayError
 
+PACKED = {b"BZh": "bz2", b"\x1f\x8b": "gzip"}  # text files, by their first bytes
 JSON_DEPTH = 32  # nested lists and objects that are kept
 JSON_LIMIT = 64 * 2**20  # bytes of one JSON file
 MEMORY_SHARE = 0.8  # of what the machine has free, for the arrays of one dataset
@@ -78,6 +81,29 @@ def plain_file(path: Path) -> Path:
             f"{path} is not a regular file", remedy="name a file or a dataset folder"
         )
     return path
+
+
+def compression(head: bytes) -> str | None:
+    """The packing of a text file, told by its first bytes."""
+    return next((name for mark, name in PACKED.items() if head.startswith(mark)), None)
+
+
+def unpacked(file: Path) -> IO[bytes]:
+    """The content of a text file, whatever packs it."""
+    with open(plain_file(file), "rb") as opened:
+        kind = compression(opened.read(4))
+    if kind == "bz2":
+        return bz2.open(file)
+    return gzip.open(file) if kind == "gzip" else open(file, "rb")  # type: ignore[return-value]
+
+
+def first_bytes(file: Path) -> bytes:
+    """The beginning of a packed text file; empty when it is damaged."""
+    try:
+        with unpacked(file) as stream:
+            return stream.read(4_096)
+    except (OSError, EOFError, ValueError):
+        return b""
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from h5py import h5o  # type: ignore[attr-defined]
 
 from rlassay.errors import DatasetError
 from rlassay.formats import chunks
+from rlassay.formats.chunks import check_heaps
 from rlassay.formats.guards import Budget, json_value, plain_file, refusing
-from rlassay.formats.heaps import check_heaps
 
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
 MEMBER_LIMIT = 2_000_000  # links in one group

@@ -18,7 +18,18 @@ from rlassay.errors import DatasetError
 SCHEMES = ("minari", "hf")
 REPOSITORY = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*")
 # never fetched: pictures, films and weights are not read
-SKIPPED = ["*.mp4", "*.avi", "*.mkv", "*.png", "*.jpg", "*.jpeg", "*.gif", "*.safetensors", "*.bin", "*.pt"]  # fmt: skip
+SKIPPED = [
+    "*.mp4",
+    "*.avi",
+    "*.mkv",
+    "*.png",
+    "*.jpg",
+    "*.jpeg",
+    "*.gif",
+    "*.safetensors",
+    "*.bin",
+    "*.pt",
+]
 
 
 @dataclass(frozen=True)

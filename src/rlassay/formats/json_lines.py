@@ -6,19 +6,16 @@ feature maps that recommender logs use, and the reader says how many.
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from rlassay.data.dataset import Note
 from rlassay.errors import DatasetError
-from rlassay.formats.containers import compression
-from rlassay.formats.guards import Budget, plain_file, refusing
+from rlassay.formats.guards import Budget, refusing, unpacked
 
 LINE_LIMIT = 256 * 2**20  # bytes of one line
 BLOCK = 4_096  # rows that are turned into arrays at once
@@ -170,7 +167,7 @@ def _packed(record: dict[str, Any]) -> bool:
 
 
 def _records(file: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    with _opened(file) as stream:
+    with unpacked(file) as stream:
         number = 0
         while line := stream.readline(LINE_LIMIT + 1):
             number += 1
@@ -191,20 +188,3 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) != len(pairs):
         raise DatasetError("a JSON object names one key twice", got=[key for key, _ in pairs][:20])
     return found
-
-
-def _opened(file: Path) -> IO[bytes]:
-    with open(plain_file(file), "rb") as opened:
-        kind = compression(opened.read(4))
-    if kind == "bz2":
-        return bz2.open(file)
-    return gzip.open(file) if kind == "gzip" else open(file, "rb")  # type: ignore[return-value]
-
-
-def first_bytes(file: Path) -> bytes:
-    """The beginning of a packed text file; empty when it is damaged."""
-    try:
-        with _opened(file) as stream:
-            return stream.read(4_096)
-    except (OSError, EOFError, ValueError):
-        return b""

@@ -19,9 +19,15 @@ from rlassay.formats.rows import Steps, order_of, split_at_gaps
 
 FORMAT = "mapped"
 RLLIB = {
-    "observations": "obs", "actions": "actions", "rewards": "rewards", "next_observations": "new_obs",
-    "terminals": "terminateds", "timeouts": "truncateds", "dones": "dones", "step": "t",
-}  # fmt: skip
+    "observations": "obs",
+    "actions": "actions",
+    "rewards": "rewards",
+    "next_observations": "new_obs",
+    "terminals": "terminateds",
+    "timeouts": "truncateds",
+    "dones": "dones",
+    "step": "t",
+}
 REAGENT = {
     "observations": "state_features.*",
     "actions": "action.*",

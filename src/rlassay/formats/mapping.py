@@ -19,7 +19,12 @@ ROLES = {
     "actions": ("actions", "action", "acts", "act", "a"),
     "rewards": ("rewards", "reward", "rews", "rew", "r"),
     "next_observations": (
-        "next_observations", "next_observation", "next_obs", "new_obs", "next_states", "next_state",
+        "next_observations",
+        "next_observation",
+        "next_obs",
+        "new_obs",
+        "next_states",
+        "next_state",
     ),
     "terminals": ("terminals", "terminal", "terminations", "terminated", "terminateds"),
     "timeouts": ("timeouts", "timeout", "truncations", "truncated", "truncateds"),
@@ -27,7 +32,7 @@ ROLES = {
     "episode": ("episode", "episode_id", "episode_index", "eps_id", "traj_id", "trajectory_id"),
     "step": ("step", "step_index", "t", "frame_index", "timestep"),
     "first": ("is_first", "episode_start"),
-}  # fmt: skip
+}
 MAP_LIMIT = 2**20  # bytes of a saved map
 LISTED = 40  # names shown in an error
 

@@ -29,14 +29,23 @@ FORMAT = "minari"
 DATA_FORMATS = ("hdf5", "arrow", "parquet")
 DATASET_ID = re.compile(r"(?:[-_\w]+/)*[-_\w]+-v\d+")
 SPACE_LIMIT = 1_000_000  # numbers in one row of a space
-BATCH_ROWS = (
-    131_072  # the library's Arrow reader takes the first batch of this size as the whole episode
-)
+# the library's Arrow reader takes the first batch of this size as the whole episode
+BATCH_ROWS = 131_072
 OWN_KEY = "rlassay"  # in metadata.json: what Minari has no place for
 KEPT = (
-    "dataset_id", "minari_version", "data_format", "algorithm_name", "author", "author_email", "code_permalink",
-    "description", "requirements", "ref_min_score", "ref_max_score", "combined_datasets",
-)  # fmt: skip
+    "dataset_id",
+    "minari_version",
+    "data_format",
+    "algorithm_name",
+    "author",
+    "author_email",
+    "code_permalink",
+    "description",
+    "requirements",
+    "ref_min_score",
+    "ref_max_score",
+    "combined_datasets",
+)
 
 
 def data_folder(path: Path) -> Path | None:

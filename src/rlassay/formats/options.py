@@ -11,15 +11,12 @@ from rlassay.formats.mapping import ColumnMap
 class ReadOptions:
     """Settings of one reading; every reader takes them."""
 
-    env_id: str | None = (
-        None  # the environment, where the file does not name it or names it wrongly
-    )
+    # the environment, where the file does not name it or names it wrongly
+    env_id: str | None = None
     mask: str | None = None  # robomimic: read only the episodes of this filter key
-    max_episode_steps: int | None = (
-        None  # step limit: longer episodes are cut, and an end there is a timeout
-    )
-    observation_keys: tuple[str, ...] | None = (
-        None  # of a dict of observations, the vectors to join
-    )
+    # step limit: longer episodes are cut, and an end there is a timeout
+    max_episode_steps: int | None = None
+    # of a dict of observations, the vectors to join
+    observation_keys: tuple[str, ...] | None = None
     extras: bool = False  # also read arrays beside the schema, for `convert`
     map: ColumnMap | None = None  # which column is what, where the names do not tell

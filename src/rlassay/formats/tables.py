@@ -132,7 +132,10 @@ def numbers(table: pa.Table, name: str) -> np.ndarray:
         or pa.types.is_integer(array.type)
         or pa.types.is_boolean(array.type)
     ):
-        raise DatasetError(f"the column {name} has the type {table.schema.field(name).type}", allowed="numbers or lists of numbers")  # fmt: skip
+        raise DatasetError(
+            f"the column {name} has the type {table.schema.field(name).type}",
+            allowed="numbers or lists of numbers",
+        )
     if len(width) > 1:
         raise refuse_image(name, width)
     flat = array.to_numpy(zero_copy_only=False)

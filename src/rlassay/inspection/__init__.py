@@ -13,10 +13,9 @@ import numpy as np
 
 from rlassay.data.column_checks import ShapeError
 from rlassay.data.dataset import Dataset
-from rlassay.inspection import order, structure, values
+from rlassay.inspection import structure, values
 from rlassay.inspection.environment import environment
-from rlassay.inspection.remedies import filled
-from rlassay.inspection.results import SCHEMA, Check, Inspection, found
+from rlassay.inspection.results import SCHEMA, Check, Inspection, filled, found
 from rlassay.inspection.rules import hold
 
 __all__ = [
@@ -39,9 +38,9 @@ CHECKS = (
     structure.unfinished_episodes,
     structure.episode_lengths,
     structure.episode_returns,
-    order.alignment,
-    order.continuity,
-    order.duplicate_episodes,
+    values.alignment,
+    values.continuity,
+    values.duplicate_episodes,
     structure.short_episodes,
     structure.size,
 )

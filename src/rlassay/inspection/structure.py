@@ -8,8 +8,7 @@ import numpy as np
 
 from rlassay.data.dataset import COLUMNS, Dataset, Note
 from rlassay.data.references import reference_for
-from rlassay.inspection.remedies import command
-from rlassay.inspection.results import Check, Status, found, passed
+from rlassay.inspection.results import Check, Status, command, found, passed
 
 LEAST_TRANSITIONS, LEAST_EPISODES = 1_000, 10
 LONG_WITHOUT_TIMEOUTS = 10_000  # steps; no common task runs so long unless its timeouts were lost

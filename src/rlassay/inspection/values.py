@@ -1,4 +1,4 @@
-"""Checks of the numbers: finite, varied, inside their bounds."""
+"""Checks of the numbers: finite, varied, inside their bounds, and in the order of time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,27 @@ import functools
 import numpy as np
 
 from rlassay.data.dataset import Dataset
-from rlassay.inspection.remedies import command
-from rlassay.inspection.results import Check, found, passed
+from rlassay.data.duplicates import repeated_episodes
+from rlassay.inspection.results import Check, Status, command, found, passed
 
 ROUNDING = 1e-6  # of the action range: beyond a bound by this much is arithmetic
-CLEARLY = (
-    0.01  # of the action range: beyond a bound by this much is another unit or an unclipped policy
-)
+# of the action range: beyond a bound by this much is another unit or an unclipped policy
+CLEARLY = 0.01
 AT_BOUND = 1e-3  # of the action range
 SATURATED = 0.5  # share of action entries at a bound
 NUMBERS = ("observations", "actions", "rewards", "next_observations")
+SAME = 1e-4  # of a dimension's deviation: closer than this is the same observation, stored with less precision
+MANY = 0.01  # share of rows that makes a broken order certain
+SHUFFLED = 0.5  # share of rows beyond which no missing border explains it
+LEAST_STEPS = 100  # to know the usual step
+JUMP = 20.0  # times the 99th percentile of a dimension's steps
+SAMPLE = 100_000  # rows for the percentile
+BLOCK = 65_536  # rows compared at once, so that memory stays small
+SHIFTS = {
+    0: "next_observations repeat the row's own observation",
+    2: "next_observations are one row late",
+    -1: "next_observations are the observations of the row before",
+}
 
 
 def finite(data: Dataset) -> Check:
@@ -119,3 +130,117 @@ def dead_dimensions(data: Dataset) -> Check:
     return found(
         "dead_dimensions", "warn", message, "check the sensor and the recorder; record without them"
     )
+
+
+# -- order: does each row lead to the next, and does an episode appear twice?
+
+
+def alignment(data: Dataset) -> Check:
+    """`next_observations[t]` against `observations[t + 1]` inside episodes."""
+    inside = compared_rows(data)
+    if len(inside) == 0:
+        return passed("alignment", "no row has a successor to compare with")
+    odd = misaligned_rows(data)
+    if len(odd) == 0:
+        return passed("alignment", f"all {len(inside):,} next observations equal the next row's")
+    status: Status = "fail" if len(odd) > MANY * len(inside) else "warn"
+    message = (
+        f"{len(odd):,} of {len(inside):,} next observations differ from the next row's observation"
+    )
+    shift = shift_of(data, odd)
+    if shift is not None:
+        message = f"{message}: {SHIFTS[shift]}"
+    elif shuffled(data, odd):
+        remedy = "the rows seem to be shuffled: write them again in the order of time"
+        return found("alignment", status, message, remedy, odd)
+    remedy = f"recompute them, or set the border that is missing there: {command('alignment')}"
+    return found("alignment", status, message, remedy, odd)
+
+
+def compared_rows(data: Dataset) -> np.ndarray:
+    """Rows whose stored successor can be held against the next row."""
+    return np.flatnonzero(data.next_action_valid & data.next_valid)
+
+
+def misaligned_rows(data: Dataset) -> np.ndarray:
+    """Rows inside episodes whose next observation is not the next row's observation."""
+    inside = compared_rows(data)
+    return inside[~agree(data, inside, 1)]
+
+
+def shuffled(data: Dataset, odd: np.ndarray) -> bool:
+    """More rows are odd than a border or a few wrong numbers can explain."""
+    return len(odd) > SHUFFLED * len(compared_rows(data))
+
+
+def agree(data: Dataset, rows: np.ndarray, shift: int) -> np.ndarray:
+    """Where next_observations[row] is observations[row + shift]."""
+    tolerance = SAME * np.nan_to_num(data.observation_statistics[1])
+    same_rows = np.empty(len(rows), bool)
+    for first in range(0, len(rows), BLOCK):
+        block = rows[first : first + BLOCK]
+        following, expected = data.next_observations[block], data.observations[block + shift]
+        same = np.abs(following - expected) <= tolerance
+        same_rows[first : first + BLOCK] = (same | (following == expected)).all(axis=1)
+    return same_rows
+
+
+def shift_of(data: Dataset, odd: np.ndarray) -> int | None:
+    """The off-by-one that explains nearly all odd rows, a key of `SHIFTS`."""
+    for shift in SHIFTS:
+        rows = odd[(odd + shift >= 0) & (odd + shift < len(data))]
+        if len(rows) and agree(data, rows, shift).mean() > 0.9:
+            return shift
+    return None
+
+
+def continuity(data: Dataset) -> Check:
+    """Jumps between neighbouring observations of one episode, far beyond the usual step."""
+    if data.next_action_valid.sum() < LEAST_STEPS:
+        return passed("continuity", "too few rows to know the usual step")
+    jumps = jump_rows(data)
+    if len(jumps) == 0:
+        return passed("continuity", "no jump between neighbouring observations")
+    message = f"{len(jumps):,} steps inside episodes are more than {JUMP:g} times the usual one"
+    remedy = (
+        f"an episode border is missing behind these rows, or the sensor jumped; "
+        f"set borders there: {command('continuity')}"
+    )
+    return found("continuity", "warn", message, remedy, jumps)
+
+
+def jump_rows(data: Dataset) -> np.ndarray:
+    """Rows whose step to the next one of their episode is far beyond the usual."""
+    inside = np.flatnonzero(data.next_action_valid)
+    limit = step_bound(data)
+    if limit is None:
+        return inside[:0]
+    found_rows = []
+    for first in range(0, len(inside), BLOCK):
+        block = inside[first : first + BLOCK]
+        step = np.abs(data.observations[block + 1] - data.observations[block])
+        found_rows.append(block[(step > limit).any(axis=1)])
+    return np.concatenate(found_rows)
+
+
+def step_bound(data: Dataset) -> np.ndarray | None:
+    """The largest step of each dimension that is no jump; None where there are too few rows to know."""
+    inside = np.flatnonzero(data.next_action_valid)
+    if len(inside) < LEAST_STEPS:
+        return None
+    sample = inside[:: -(-len(inside) // SAMPLE)]
+    steps = np.abs(data.observations[sample + 1] - data.observations[sample])
+    usual = np.quantile(steps, 0.99, axis=0)
+    return np.where(usual > 0, JUMP * usual, np.inf)  # what rarely moves has no usual step
+
+
+def duplicate_episodes(data: Dataset) -> Check:
+    """Episodes that repeat an earlier one."""
+    copies = repeated_episodes(data)
+    if len(copies) == 0:
+        return passed("duplicate_episodes", "no episode appears twice")
+    message = f"{len(copies):,} of {data.episode_count:,} episodes are copies of an earlier one"
+    remedy = (
+        f"they count twice and break held-out checks; drop them: {command('duplicate_episodes')}"
+    )
+    return found("duplicate_episodes", "warn", message, remedy, data.episode_starts[copies])

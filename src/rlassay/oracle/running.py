@@ -23,7 +23,7 @@ from rlassay.oracle.profiles import agents_of, settings_of
 from rlassay.oracle.statistics import mean_of_means, summarise, table_row
 from rlassay.results.oracle import Oracle
 from rlassay.results.provenance import describe_data
-from rlassay.results.run import describe_reference, software
+from rlassay.results.run import describe_reference, run_software
 from rlassay.settings import identifying
 
 Report = Callable[[int, int, str], None]  # runs done, runs asked for, news
@@ -110,7 +110,7 @@ def oracle_of_runs(
         score_without_diverged=mean_of_means(finite) if finite else None,
         failures=list(failures),
         command=command,
-        software=software(),
+        software=run_software(),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data.dataset import COLUMNS, Dataset
-from rlassay.inspection.order import agree
+from rlassay.inspection.values import agree
 
 
 def rebuilt(

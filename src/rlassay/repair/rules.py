@@ -12,7 +12,7 @@ import numpy as np
 
 from rlassay.data.dataset import Dataset
 from rlassay.data.duplicates import repeated_episodes
-from rlassay.inspection import order, structure, values
+from rlassay.inspection import structure, values
 from rlassay.repair.rebuild import first_rows, rebuilt, with_borders
 
 ActionsMode = Literal["clip", "rescale"]
@@ -60,16 +60,16 @@ def finite(data: Dataset, how: How) -> Change:
 
 def alignment(data: Dataset, how: How) -> Change:
     """Next observations from the order of the rows, where they are shifted or wrong; else the border that is missing."""
-    odd = order.misaligned_rows(data)
+    odd = values.misaligned_rows(data)
     if len(odd) == 0:
         return Change(data)
-    many = len(odd) > order.MANY * len(order.compared_rows(data))
-    shift = order.shift_of(data, odd)
+    many = len(odd) > values.MANY * len(values.compared_rows(data))
+    shift = values.shift_of(data, odd)
     if many and shift is not None:
         after = rebuilt(data, next_observations=None, next_valid=None)
-        message = f"{order.SHIFTS[shift]}: the whole column is computed again"
+        message = f"{values.SHIFTS[shift]}: the whole column is computed again"
         return Change(after, len(odd), _episodes(data, odd), message)
-    if order.shuffled(data, odd):
+    if values.shuffled(data, odd):
         return Change(data, message="not applied: the rows seem to be shuffled")
     wrong = odd[_stored_is_wrong(data, odd)]
     following = data.next_observations.copy()
@@ -84,7 +84,7 @@ def _stored_is_wrong(data: Dataset, rows: np.ndarray) -> np.ndarray:
     """The next row is the nearer successor, or the stored one is the row itself; else a border is missing."""
     here = data.observations[rows]
     stored = _distance(data, data.next_observations[rows] - here)
-    return order.agree(data, rows, 0) | (
+    return values.agree(data, rows, 0) | (
         _distance(data, data.observations[rows + 1] - here) < stored
     )
 
@@ -104,7 +104,7 @@ def double_ends(data: Dataset, how: How) -> Change:
     backward = single[_continues(data, single - 1)]
     rest = np.setdiff1d(single, backward)
     rest = rest[(rest < len(data) - 1) & data.next_valid[rest]]
-    forward = rest[order.agree(data, rest, 1)]
+    forward = rest[values.agree(data, rest, 1)]
     cleared = np.concatenate([backward - 1, forward])
     if len(cleared) == 0:
         return Change(data)
@@ -119,17 +119,17 @@ def double_ends(data: Dataset, how: How) -> Change:
 
 def _continues(data: Dataset, rows: np.ndarray) -> np.ndarray:
     """Where the next row continues this one: its stored successor says so, or, unknown, the step is a usual one."""
-    bound = order.step_bound(data)
+    bound = values.step_bound(data)
     step = np.abs(data.observations[rows + 1] - data.observations[rows])
     usual = np.zeros(len(rows), bool) if bound is None else (step <= bound).all(axis=1)
-    return np.where(data.next_valid[rows], order.agree(data, rows, 1), usual)
+    return np.where(data.next_valid[rows], values.agree(data, rows, 1), usual)
 
 
 def continuity(data: Dataset, how: How) -> Change:
     """Borders where the observations jump."""
     after, count = data, 0
     for _ in range(PASSES):
-        jumps = order.jump_rows(after)
+        jumps = values.jump_rows(after)
         if len(jumps) == 0:
             break
         count += len(jumps)

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rlassay.report import captions, charts, naming, words
-from rlassay.report.naming import (
+from rlassay.report import charts, words
+from rlassay.report.series import episodes_of, thin
+from rlassay.report.verdicts import verdict_of
+from rlassay.report.words import (
+    by_importance,
     estimator_of,
     headline,
     in_reading_order,
@@ -16,18 +19,20 @@ from rlassay.report.naming import (
     title_of,
     without_copies,
 )
-from rlassay.report.series import episodes_of, thin
-from rlassay.report.urgency import by_importance
-from rlassay.report.verdicts import verdict_of
 from rlassay.results.card import Score, Scorecard
 
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}
 FACTS = {
-    "source": "Source", "format": "Format", "env_id": "Environment", "transitions": "Transitions",
-    "episodes": "Episodes", "observation_dim": "Observation dimensions",
-    "action_dim": "Action dimensions", "fingerprint": "Fingerprint",
-}  # fmt: skip
+    "source": "Source",
+    "format": "Format",
+    "env_id": "Environment",
+    "transitions": "Transitions",
+    "episodes": "Episodes",
+    "observation_dim": "Observation dimensions",
+    "action_dim": "Action dimensions",
+    "fingerprint": "Fingerprint",
+}
 
 
 def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
@@ -79,7 +84,7 @@ def _score_groups(card: Scorecard) -> list[View]:
     """The headline scores, then the others by what they tell; one number stands in one row."""
     shown = without_copies(card)
     leading = headline(shown)
-    rest = naming.grouped([name for name in shown if name not in leading])
+    rest = words.grouped([name for name in shown if name not in leading])
     groups = {"The short answer": leading, **rest} if rest else {"Scores": leading}
     return [
         {"title": group, "rows": [_score_row(name, card) for name in names]}
@@ -152,7 +157,16 @@ def _critic_tile(card: Scorecard) -> list[View]:
     span = "no held-out correlation"
     if isinstance(correlation, int | float):
         span = f"correlation {correlation:.2f}"
-    return [{"label": "Critic", "value": settled, "span": span, "detail": "on held-out episodes", "tone": tone, "words": True}]  # fmt: skip
+    return [
+        {
+            "label": "Critic",
+            "value": settled,
+            "span": span,
+            "detail": "on held-out episodes",
+            "tone": tone,
+            "words": True,
+        }
+    ]
 
 
 def _check_tile(card: Scorecard) -> list[View]:
@@ -161,11 +175,21 @@ def _check_tile(card: Scorecard) -> list[View]:
         return []
     status = [str(check.get("status")) for check in checks]
     worst = next((name for name in ("fail", "warn") if name in status), "pass")
-    value = {"pass": "Sound", "warn": f"{status.count('warn')} to look at", "fail": f"{status.count('fail')} failed"}  # fmt: skip
-    return [{
-        "label": "Structure", "value": value[worst], "span": f"{status.count('pass')} of {len(checks)} checks pass",
-        "detail": "see structural checks", "tone": {"pass": "good", "warn": "warn", "fail": "bad"}[worst], "words": True,
-    }]  # fmt: skip
+    value = {
+        "pass": "Sound",
+        "warn": f"{status.count('warn')} to look at",
+        "fail": f"{status.count('fail')} failed",
+    }
+    return [
+        {
+            "label": "Structure",
+            "value": value[worst],
+            "span": f"{status.count('pass')} of {len(checks)} checks pass",
+            "detail": "see structural checks",
+            "tone": {"pass": "good", "warn": "warn", "fail": "bad"}[worst],
+            "words": True,
+        }
+    ]
 
 
 def _size_tile(card: Scorecard) -> View:
@@ -208,18 +232,20 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
     return {
         "kind": "episodes",
         "title": "Episodes",
-        "columns": {words.plain(name): charts.packed(values) for name, values in shown.columns.items()},
+        "columns": {
+            words.plain(name): charts.packed(values) for name, values in shown.columns.items()
+        },
         "scores": [preferred, *[name for name in scores if name != preferred]],
         "directions": {name: score.direction for name, score in card.items()},
         "units": {name: words.plain(score.unit) for name, score in card.items()},
         "sampled": shown.sampled,
         "note": _sample_note(len(shown), episodes.total),
-        "sentences": {name: captions.explorer_caption(episodes, name) for name in scores},
+        "sentences": {name: charts.explorer_caption(episodes, name) for name in scores},
         "curate": f"rlassay curate {shlex.quote(source)}",
         "out": shlex.quote(curated_name(source)),
         "file": episode_list,
         "list": shlex.quote(episode_list),
-    }  # fmt: skip
+    }
 
 
 def _sample_note(shown: int, total: int) -> str:

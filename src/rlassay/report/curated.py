@@ -10,7 +10,7 @@ import numpy as np
 
 from rlassay import __version__
 from rlassay.engine.files import write_atomically
-from rlassay.report import naming, words
+from rlassay.report import words
 from rlassay.report.curation import rule_in_words, shown
 from rlassay.report.page import asset, policy, template
 
@@ -54,13 +54,19 @@ def _lead(result: Mapping[str, Any]) -> list[str]:
 def _rows(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     before, after = result["before"], result["after"]
     sizes = [
-        {"name": name, "title": "", "before": (f"{before[name]:,}", ""), "after": (f"{after[name]:,}", ""),
-         "change": words.percent(after[name] / before[name]) + " of them", "tone": ""}
+        {
+            "name": name,
+            "title": "",
+            "before": (f"{before[name]:,}", ""),
+            "after": (f"{after[name]:,}", ""),
+            "change": words.percent(after[name] / before[name]) + " of them",
+            "tone": "",
+        }
         for name in ("episodes", "transitions")
-    ]  # fmt: skip
+    ]
     return sizes + [
         _score_row(name, before["scores"][name], after["scores"][name])
-        for name in naming.in_reading_order(before["scores"])
+        for name in words.in_reading_order(before["scores"])
         if name in after["scores"]
     ]
 
@@ -71,7 +77,7 @@ def _score_row(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -
     better = (change > 0) == (direction == "higher")
     return {
         "name": f"{words.plain(name)} {words.ARROWS[direction]}",
-        "title": f"{naming.title_of(name)}. {naming.meaning_of(name)}",
+        "title": f"{words.title_of(name)}. {words.meaning_of(name)}",
         "before": shown(before),
         "after": shown(after),
         "change": f"{'+' if change > 0 else ''}{words.number(change)}",
@@ -95,5 +101,10 @@ def _marks(result: Mapping[str, Any]) -> list[float]:
 
 
 def _facts(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    known = {"Source": result["source"], "Fingerprint": result.get("fingerprint"), "Written to": result.get("out"), "Version": result.get("version")}  # fmt: skip
+    known = {
+        "Source": result["source"],
+        "Fingerprint": result.get("fingerprint"),
+        "Written to": result.get("out"),
+        "Version": result.get("version"),
+    }
     return [(label, words.plain(value)) for label, value in known.items() if value]

@@ -9,17 +9,24 @@ from typing import Any
 from rlassay.engine.files import replacing
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.report import charts, words
-from rlassay.report.naming import title_of
 from rlassay.report.series import episodes_of, plain_card
+from rlassay.report.words import title_of
 from rlassay.results.card import Scorecard, in_reading_order
 
 DATA, RANDOM, GOLD = "#1f5f99", "#8a8f99", "#b87503"
 SUFFIXES = (".png", ".svg")
 STYLE = {
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True,
-    "grid.color": "#e4e1d9", "font.size": 9, "legend.frameon": False, "svg.hashsalt": "rlassay",
-    "svg.fonttype": "none", "figure.constrained_layout.use": True,
-}  # fmt: skip
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e1d9",
+    "font.size": 9,
+    "legend.frameon": False,
+    "svg.hashsalt": "rlassay",
+    "svg.fonttype": "none",
+    "figure.constrained_layout.use": True,
+}
 
 
 def plot_card(card: Scorecard, figure: str = "scores", path: str | Path | None = None) -> Any:
@@ -74,7 +81,10 @@ def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tup
 
 
 def _absent(card: Scorecard, what: str) -> DatasetError:
-    return DatasetError(f"the card of {words.short_name(card.dataset)} holds no {what}", remedy="score the dataset with this version again")  # fmt: skip
+    return DatasetError(
+        f"the card of {words.short_name(card.dataset)} holds no {what}",
+        remedy="score the dataset with this version again",
+    )
 
 
 def _scores(card: Scorecard) -> Any:
@@ -99,7 +109,15 @@ def _scores(card: Scorecard) -> Any:
 def _score_panel(axis: Any, name: str, card: Scorecard) -> None:
     score = card[name]
     if score.interval is not None:
-        axis.plot(score.interval, [0, 0], color=DATA, linewidth=5, alpha=0.35, solid_capstyle="round", label="95 % interval")  # fmt: skip
+        axis.plot(
+            score.interval,
+            [0, 0],
+            color=DATA,
+            linewidth=5,
+            alpha=0.35,
+            solid_capstyle="round",
+            label="95 % interval",
+        )
     axis.plot(
         score.per_seed, [0] * len(score.per_seed), ".", color=GOLD, markersize=4, label="seeds"
     )
@@ -119,7 +137,9 @@ def _returns(card: Scorecard) -> Any:
     axis = axes[0, 0]
     above = [right > spec["threshold"] for right in spec["edges"][1:]]
     for wanted, color, label in ((False, DATA, "episodes"), (True, GOLD, "best tenth")):
-        heights = [count if top is wanted else 0 for count, top in zip(spec["counts"], above, strict=True)]  # fmt: skip
+        heights = [
+            count if top is wanted else 0 for count, top in zip(spec["counts"], above, strict=True)
+        ]
         axis.stairs(heights, spec["edges"], fill=True, color=color, label=label)
     axis.axvline(spec["threshold"], color=GOLD, linestyle="--", linewidth=1)
     return _labelled(figure, axis, spec)
@@ -132,9 +152,21 @@ def _episodes(card: Scorecard) -> Any:
     name = "bwd" if "bwd" in episodes.scores else in_reading_order(episodes.scores)[0]
     figure, axes = _figure(5, 3.4)
     axis = axes[0, 0]
-    axis.scatter(episodes.returns, episodes.columns[name], s=12, color=DATA, alpha=0.5, linewidths=0, label="one episode")  # fmt: skip
+    axis.scatter(
+        episodes.returns,
+        episodes.columns[name],
+        s=12,
+        color=DATA,
+        alpha=0.5,
+        linewidths=0,
+        label="one episode",
+    )
     unit = f" ({card[name].unit})" if name in card else ""
-    labels = {"title": f"{title_of(name, card.get(name))} and return", "x_label": "return of an episode (sum of rewards)", "y_label": f"{name}{unit}"}  # fmt: skip
+    labels = {
+        "title": f"{title_of(name, card.get(name))} and return",
+        "x_label": "return of an episode (sum of rewards)",
+        "y_label": f"{name}{unit}",
+    }
     return _labelled(figure, axis, labels)
 
 
@@ -145,7 +177,14 @@ def _distribution(name: str) -> Callable[[Scorecard], Any]:
             raise _absent(card, f"histogram of {name}")
         figure, axes = _figure(5, 3)
         for series, color in zip(spec["series"], (DATA, RANDOM), strict=False):
-            axes[0, 0].stairs(series["shares"], spec["edges"], fill=True, color=color, alpha=0.4, label=series["name"])  # fmt: skip
+            axes[0, 0].stairs(
+                series["shares"],
+                spec["edges"],
+                fill=True,
+                color=color,
+                alpha=0.4,
+                label=series["name"],
+            )
         return _labelled(figure, axes[0, 0], spec)
 
     return draw
@@ -157,7 +196,15 @@ def _calibration(card: Scorecard) -> Any:
         raise _absent(card, "calibration")
     figure, axes = _figure(4, 3.6)
     axis, stored = axes[0, 0], card.series["calibration"]
-    axis.scatter(stored["monte_carlo"], stored["predicted"], s=8, color=DATA, alpha=0.4, linewidths=0, label="held-out transitions")  # fmt: skip
+    axis.scatter(
+        stored["monte_carlo"],
+        stored["predicted"],
+        s=8,
+        color=DATA,
+        alpha=0.4,
+        linewidths=0,
+        label="held-out transitions",
+    )
     axis.plot(spec["bounds"], spec["bounds"], "--", color=GOLD, label="equal")
     return _labelled(figure, axis, spec)
 

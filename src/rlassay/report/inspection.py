@@ -20,7 +20,7 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
     """Print the checks, findings with their rows and remedy, and the verdict in words."""
     from rich.text import Text
 
-    from rlassay.inspection.remedies import whole_command
+    from rlassay.inspection.results import whole_command
 
     console.print(Text(title(inspection)), soft_wrap=False)
     if console.width < NARROW:

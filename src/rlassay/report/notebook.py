@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlassay.report import naming, words
-from rlassay.report.urgency import SHOWN, by_importance
+from rlassay.report import words
 from rlassay.report.verdicts import verdict_of
+from rlassay.report.words import SHOWN, by_importance
 from rlassay.results.card import Comparison, Scorecard
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 def card_html(card: Scorecard) -> str:
     """Verdict, headline scores and the most important warnings."""
-    rows = [_score_row(name, card) for name in naming.headline(card)]
-    hidden = len(naming.without_copies(card)) - len(rows)
+    rows = [_score_row(name, card) for name in words.headline(card)]
+    hidden = len(words.without_copies(card)) - len(rows)
     more = f" {hidden} more scores in to_frame()." if hidden > 0 else ""
     told = [f"<b>Warning:</b> {_text(warning.message)}" for warning in by_importance(card.warnings)]
     return _block(
@@ -38,12 +38,14 @@ def comparison_html(comparison: Comparison) -> str:
     """The order by the leading score, and the headline scores of every dataset."""
     cards = list(comparison.cards)
     names = words.unique_names(cards)
-    sources = {str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)}  # fmt: skip
+    sources = {
+        str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
+    }
     leading = "bwd" if "bwd" in comparison.ranking else next(iter(comparison.ranking), None)
     ranking = comparison.to_dict()["ranking"]
     order = ranking.get(leading) if leading else None
     summary = words.ranking_summary(order, leading, sources) if leading and order else ""
-    scores = naming.headline({score for card in cards for score in card})
+    scores = words.headline({score for card in cards for score in card})
     rows = [
         [_text(name), *[_cell(card, score) for score in scores]]
         for card, name in zip(cards, names, strict=True)
@@ -70,7 +72,9 @@ def dataset_html(data: Dataset) -> str:
 def curation_html(curation: Curation) -> str:
     """What was kept, by which rule, and what that leaves."""
     total = len(curation.kept) + len(curation.dropped)
-    rule = ", ".join(f"{key} {value}" for key, value in curation.rule.to_dict().items() if key != "only")  # fmt: skip
+    rule = ", ".join(
+        f"{key} {value}" for key, value in curation.rule.to_dict().items() if key != "only"
+    )
     facts = [
         ("rule", rule),
         ("kept", f"{len(curation.kept):,} of {total:,} episodes"),
@@ -97,8 +101,10 @@ def _returns(data: Dataset) -> str:
 def _score_row(name: str, card: Scorecard) -> list[str]:
     score = card[name]
     value, span = words.value_and_interval(score)
-    doubt = ' <abbr title="not converged: read with care">?</abbr>' if score.converged is False else ""  # fmt: skip
-    title = naming.title_of(name, score)
+    doubt = (
+        ' <abbr title="not converged: read with care">?</abbr>' if score.converged is False else ""
+    )
+    title = words.title_of(name, score)
     arrow = words.ARROWS[score.direction]
     return [f"{_text(name)} {arrow}", f"{value}{doubt}", span, _text(title)]
 

@@ -16,7 +16,6 @@ from rlassay.engine.files import write_atomically
 from rlassay.errors import SettingsError
 from rlassay.report import words
 from rlassay.report.content import View, card_view
-from rlassay.report.history import is_history
 from rlassay.report.series import episodes_of, plain_card
 from rlassay.report.several import several_view
 from rlassay.results.card import Scorecard
@@ -44,11 +43,14 @@ def page_html(
 ) -> str:
     """The page as text, at most 2 MB: where many datasets do not fit, fewer are shown in detail."""
     if not cards:
-        raise SettingsError("a report needs at least one scorecard", remedy="name a file written by `rlassay score --json`")  # fmt: skip
+        raise SettingsError(
+            "a report needs at least one scorecard",
+            remedy="name a file written by `rlassay score --json`",
+        )
     cards = [plain_card(card) for card in cards]
     detailed = len(cards)
     while True:
-        html = _render(cards, comparison, detailed, history or is_history(cards))
+        html = _render(cards, comparison, detailed, history)
         if len(html.encode(errors="backslashreplace")) <= MAX_BYTES:
             return html
         if detailed == 0 or len(cards) == 1:

@@ -1,4 +1,4 @@
-"""What the page says about several datasets: ranking, scores side by side, overlaid returns."""
+"""What the page says about several cards: ranking, scores side by side, overlaid returns, one dataset over time."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rlassay.report import charts, words
+from rlassay.report.charts import Spec, rounded
 from rlassay.report.content import View
-from rlassay.report.history import history_charts
-from rlassay.report.naming import HEADLINE, grouped, meaning_of, title_of, without_copies
 from rlassay.report.verdicts import verdict_of
+from rlassay.report.words import HEADLINE, grouped, meaning_of, title_of, without_copies
 from rlassay.results.card import Scorecard
 
 
@@ -34,7 +34,7 @@ def several_view(
     figures = {"several-ranking": ranking} if scores else {}
     if overlaid:
         figures["several-returns"] = overlaid
-    over_time = history_charts(cards, names) if history else {}
+    over_time = history_charts(cards, names) if history or is_history(cards) else {}
     return {
         "history": over_time,
         "lead": _lead(cards, names, leading, comparison, sources),
@@ -56,12 +56,15 @@ def _ranks(ranking: Mapping[str, Any], sources: Mapping[str, str]) -> dict[str, 
         score: {
             sources.get(str(row["source"]), words.plain(row["source"])): {
                 "rank": row["rank"],
-                "tied": [sources.get(str(other), words.plain(other)) for other in row.get("tied_with") or []],
+                "tied": [
+                    sources.get(str(other), words.plain(other))
+                    for other in row.get("tied_with") or []
+                ],
             }
             for row in order
         }
         for score, order in ranking.items()
-    }  # fmt: skip
+    }
 
 
 def _lead(
@@ -80,12 +83,18 @@ def _lead(
         order = comparison["ranking"][leading]
         return [*sentences, words.ranking_summary(order, leading, sources), *highest]
     sentences += highest
-    sentences.append("They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties.")  # fmt: skip
+    sentences.append(
+        "They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties."
+    )
     return sentences
 
 
 def _highest_return(cards: list[Scorecard], names: list[str]) -> list[str]:
-    known = [(card["return"].value, name) for card, name in zip(cards, names, strict=True) if "return" in card]  # fmt: skip
+    known = [
+        (card["return"].value, name)
+        for card, name in zip(cards, names, strict=True)
+        if "return" in card
+    ]
     if not known:
         return []
     value, name = max(known)
@@ -114,9 +123,62 @@ def _row(card: Scorecard, name: str, scores: list[str]) -> View:
         "transitions": card.dataset.get("transitions"),
         "verdict": verdict_of(card),
         "cells": [
-            None if cell is None
-            else {"raw": cell.value, "value": words.value_and_interval(cell)[0],
-                  "interval": words.value_and_interval(cell)[1], "doubt": cell.converged is False}
+            None
+            if cell is None
+            else {
+                "raw": cell.value,
+                "value": words.value_and_interval(cell)[0],
+                "interval": words.value_and_interval(cell)[1],
+                "doubt": cell.converged is False,
+            }
             for cell in cells
         ],
-    }  # fmt: skip
+    }
+
+
+def is_history(cards: list[Scorecard]) -> bool:
+    """Whether all cards are of one source, scored at several times."""
+    sources = {str(card.dataset.get("source")) for card in cards}
+    return len(cards) > 1 and len(sources) == 1
+
+
+def history_charts(cards: list[Scorecard], names: list[str]) -> dict[str, Spec]:
+    """One chart a headline score that at least two of the cards have, under ids of the page."""
+    known = {score for card in cards for score in card}
+    charts = {}
+    for score in words.headline(known):
+        rows = [(place, card[score]) for place, card in enumerate(cards, start=1) if score in card]
+        if len(rows) < 2:
+            continue
+        bounds = [found.interval or (found.value, found.value) for _, found in rows]
+        charts[f"history-{len(charts)}"] = {
+            "kind": "history",
+            "title": f"{words.plain(score)} {words.ARROWS[rows[0][1].direction]}",
+            "x_label": "card, in the order given",
+            "y_label": words.plain(rows[0][1].unit),
+            "x": [place for place, _ in rows],
+            "y": rounded(found.value for _, found in rows),
+            "low": rounded(low for low, _ in bounds),
+            "high": rounded(high for _, high in bounds),
+            "names": [names[place - 1] for place, _ in rows],
+            "caption": _caption(score, cards, names),
+        }
+    return charts
+
+
+def _caption(score: str, cards: list[Scorecard], names: list[str]) -> str:
+    """From the first card to the last, and whether their intervals meet."""
+    rows = [(card[score], name) for card, name in zip(cards, names, strict=True) if score in card]
+    (first, began), (last, ended) = rows[0], rows[-1]
+    change = last.value - first.value
+    text = (
+        f"From {words.number(first.value)} in {began} to {words.number(last.value)} in {ended}: "
+        f"{'+' if change > 0 else ''}{words.number(change, 3)}"
+    )
+    if first.interval is None or last.interval is None:
+        return f"{text}."
+    apart = first.interval[1] < last.interval[0] or last.interval[1] < first.interval[0]
+    if not apart:
+        return f"{text}, within what the intervals leave open."
+    better = (change > 0) == (first.direction == "higher")
+    return f"{text}, {'better' if better else 'worse'} beyond the intervals."

@@ -59,7 +59,10 @@ def _print_table(rows: Sequence[Sequence[str]], console: Console) -> None:
 
 def column_groups(rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
     """Columns of each part: as many as fit, behind the labels; headings may fold, numbers may not."""
-    widths = [max(_width(row[column], k == 0) for k, row in enumerate(rows)) + GAP for column in range(len(rows[0]))]  # fmt: skip
+    widths = [
+        max(_width(row[column], k == 0) for k, row in enumerate(rows)) + GAP
+        for column in range(len(rows[0]))
+    ]
     labels = _labels(rows)
     groups, taken = [list(labels)], sum(widths[k] for k in labels)
     for column in range(len(labels), len(widths)):

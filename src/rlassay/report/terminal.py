@@ -10,11 +10,11 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from rlassay.report import naming, words
+from rlassay.report import words
 from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
 from rlassay.report.table import Column, show_table
-from rlassay.report.urgency import SHOWN, shared_warnings
 from rlassay.report.verdicts import Told, verdict_of
+from rlassay.report.words import SHOWN, shared_warnings
 from rlassay.results.card import Caution, Score, Scorecard
 
 ASCII = str.maketrans(f"{BLOCKS}↑↓–…", f"{ASCII_BLOCKS}^v-~")
@@ -71,8 +71,8 @@ def _show_card(card: Scorecard, console: Console, everything: bool) -> None:
     if told:
         console.print()
         _print_verdict(told, console)
-    groups = naming.grouped(naming.without_copies(card))
-    for group, names in groups.items() if everything else [("", naming.headline(card))]:
+    groups = words.grouped(words.without_copies(card))
+    for group, names in groups.items() if everything else [("", words.headline(card))]:
         if names:
             console.print()
             _print_scores(card, names, console, group)
@@ -115,22 +115,28 @@ def _print_scores(card: Scorecard, names: list[str], console: Console, group: st
         score = card[name]
         value, span = words.value_and_interval(score)
         relative = "" if score.relative is None else words.percent(score.relative)
-        row = [f"{name} {_arrow(score)}", _doubted(value, score), span, relative, _title(name, card)]  # fmt: skip
+        row = [
+            f"{name} {_arrow(score)}",
+            _doubted(value, score),
+            span,
+            relative,
+            _title(name, card),
+        ]
         rows.append(row if placed else [*row[:3], row[4]])
     show_table(columns, rows, console, title=group)
 
 
 def _title(name: str, card: Scorecard) -> str:
-    estimator = naming.estimator_of(card) if name == "bwd" else None
-    return naming.title_of(name, card[name]) + (f", {estimator}" if estimator else "")
+    estimator = words.estimator_of(card) if name == "bwd" else None
+    return words.title_of(name, card[name]) + (f", {estimator}" if estimator else "")
 
 
 def _show_several(
     cards: list[Scorecard], names: list[str], console: Console, everything: bool
 ) -> None:
     _print_verdicts(cards, names, console)
-    known = {score for card in cards for score in naming.without_copies(card)}
-    groups = naming.grouped(known) if everything else {"": naming.headline(known)}
+    known = {score for card in cards for score in words.without_copies(card)}
+    groups = words.grouped(known) if everything else {"": words.headline(known)}
     for group, scores in groups.items():
         _print_side_by_side(cards, names, scores, console, group)
     _line(console, "episode returns in file order", "dim")
@@ -147,7 +153,12 @@ def _print_verdicts(cards: list[Scorecard], names: list[str], console: Console) 
             reason = verdict.reason if verdict.label else verdict.why
             rows.append((name, label, verdict.action, reason))
     if rows:
-        columns = (Column("dataset", style="bold"), Column("verdict"), Column("advice"), Column("because", fold=True, optional=1))  # fmt: skip
+        columns = (
+            Column("dataset", style="bold"),
+            Column("verdict"),
+            Column("advice"),
+            Column("because", fold=True, optional=1),
+        )
         show_table(columns, rows, console)
         console.print()
 
@@ -181,8 +192,11 @@ def _side_table(
     heads = [next(card[score] for card in cards if score in card) for score in scores]
     columns = [
         Column("dataset", style="bold"),
-        *[Column(f"{score} {_arrow(head)}", "right") for score, head in zip(scores, heads, strict=True)],
-    ]  # fmt: skip
+        *[
+            Column(f"{score} {_arrow(head)}", "right")
+            for score, head in zip(scores, heads, strict=True)
+        ],
+    ]
     rows = [
         [name, *[_cell(card.get(score)) for score in scores]]
         for card, name in zip(cards, names, strict=True)
@@ -203,7 +217,13 @@ def _print_ranking(
 ) -> None:
     _line(console, words.ranking_summary(order, by, names))
     console.print()
-    columns = (Column("rank", "right"), Column("dataset", style="bold"), Column(by, "right"), Column("95 % interval", "right"), Column("tied with", style="yellow", fold=True))  # fmt: skip
+    columns = (
+        Column("rank", "right"),
+        Column("dataset", style="bold"),
+        Column(by, "right"),
+        Column("95 % interval", "right"),
+        Column("tied with", style="yellow", fold=True),
+    )
     rows = []
     for row in order:
         bounds = row.get("interval")
@@ -249,8 +269,8 @@ def _print_check(check: Mapping[str, Any], console: Console) -> None:
 
 def _print_footnotes(cards: list[Scorecard], console: Console, everything: bool) -> None:
     """What the marks mean, and how much of the cards is not shown."""
-    known = {score for card in cards for score in naming.without_copies(card)}
-    shown = known if everything else set(naming.headline(known))
+    known = {score for card in cards for score in words.without_copies(card)}
+    shown = known if everything else set(words.headline(known))
     if not shown:
         return
     notes = ["↑ higher is better, ↓ lower is better"]

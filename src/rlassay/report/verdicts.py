@@ -85,5 +85,7 @@ def _basis(calibration: Mapping[str, Any]) -> str:
     environments: list[Any] = calibration.get("environments") or []
     if not environments:
         return ""
-    nearest = f"; nearest: {words.plain(calibration['nearest'])}" if calibration.get("nearest") else ""  # fmt: skip
+    nearest = (
+        f"; nearest: {words.plain(calibration['nearest'])}" if calibration.get("nearest") else ""
+    )
     return f"Calibrated on {', '.join(words.plain(name) for name in environments)}{nearest}"

@@ -1,18 +1,132 @@
-"""Numbers and cards in words, shared by the terminal and the page. Claims no more than the card says."""
+"""Numbers and cards in words, shared by the terminal and the page. Claims no more than the card says.
+
+Also how scores are called and in which order and groups they are read, and which warnings matter most: what makes
+numbers wrong, then what makes them doubtful, then what to bear in mind.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from rlassay.report.naming import title_of
-from rlassay.results.card import Score, Scorecard
+from rlassay.results.card import Caution, Score, Scorecard, in_reading_order
 
 ARROWS = {"higher": "↑", "lower": "↓"}
 VALUE_SCORES = ("q", "advantage", "pd", "bwd")  # families that rest on the critic
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+HEADLINE = ("return", "return_top10", "q", "bwd", "bc_error")  # the short card, in its order
+GROUPS = {
+    "What the data earned": (
+        "return",
+        "return_by_step",
+        "return_top10",
+        "reward",
+        "tq",
+        "eri",
+        "rpsv",
+    ),
+    "What its actions are worth": (
+        "q",
+        "advantage",
+        "pd",
+        "bwd",
+        "bwd.dual",
+        "bwd.exact",
+        "bwd.tail",
+        "bwd.sinkhorn",
+        "extractable",
+    ),
+    "How it behaves and what it covers": ("bc_error", "eas", "knn_entropy", "saco"),
+}
+OTHERS = "Further scores"
+SHOWN = 5  # of the short card; the others are counted
+# Most important first. A code that is not named here stands between doubts and remarks.
+WRONG = (
+    "no_rewards",
+    "rewards_missing",
+    "constant_reward",
+    "dones_as_terminals",
+    "dones_inside",
+    "both_flags",
+    "ends_unknown",
+    "timeouts_missing",
+    "unflagged_ends",
+    "one_step_episodes",
+    "actions_beyond_convention",
+)
+DOUBTFUL = (
+    "tiny_dataset",
+    "one_episode",
+    "no_verdict",
+    "critic_not_converged",
+    "transport_not_converged",
+    "horizon_beyond_discount",
+    "critic_not_checked",
+    "discrete_actions",
+    "unknown_successors",
+)
+REMARKS = (
+    "score_unavailable",
+    "action_bounds_from_data",
+    "reference_note",
+    "env_from_name",
+    "left_out",
+    "cameras_left_out",
+    "empty_episodes",
+    "joined",
+    "extras",
+    "next_observations",
+    "terminals",
+)
+_LAST_DOUBT = len(WRONG) + len(DOUBTFUL)
+_PLACES = {code: place for place, code in enumerate((*WRONG, *DOUBTFUL))} | {
+    code: place for place, code in enumerate(REMARKS, start=_LAST_DOUBT + 1)
+}
+
+
+def title_of(name: str, score: Score | None = None) -> str:
+    """The name a person would use, as the card carries it; cards of version 0.1 have none."""
+    return (score.title if score else "") or name
+
+
+def meaning_of(name: str, score: Score | None = None) -> str:
+    """One sentence on what the number says; empty in cards of version 0.1."""
+    return score.meaning if score else ""
+
+
+def headline(names: Iterable[str]) -> list[str]:
+    """The few scores of the short card; where there is none of them, the first five of what there is."""
+    known = list(names)
+    return [name for name in HEADLINE if name in known] or in_reading_order(known)[:5]
+
+
+def grouped(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names by what they tell, the headline ones first in each group; empty groups are left out."""
+    left = list(names)
+    groups: dict[str, list[str]] = {}
+    for group, members in GROUPS.items():
+        found = [name for name in members if name in left]
+        groups[group] = [name for name in found if name in HEADLINE]
+        groups[group] += [name for name in found if name not in HEADLINE]
+        left = [name for name in left if name not in found]
+    groups[OTHERS] = sorted(left)
+    return {group: found for group, found in groups.items() if found}
+
+
+def estimator_of(card: Scorecard) -> str | None:
+    """The estimator that `bwd` is in this card, as its diagnosis names it."""
+    transport: dict[str, Any] = card.diagnosis.get("transport") or {}
+    found = transport.get("estimator")
+    return str(found) if found else None
+
+
+def without_copies(card: Scorecard) -> list[str]:
+    """The card's scores, less the family member that `bwd` already is: one number, one row."""
+    copy = f"bwd.{estimator_of(card)}"
+    same = "bwd" in card and copy in card and card[copy].value == card["bwd"].value
+    return [name for name in card if not (same and name == copy)]
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -160,7 +274,22 @@ def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str,
     """Who is first by one score, and with whom it is tied."""
     first = order[0]
     leader = names.get(first["source"], plain(first["source"]))
-    ties = [names.get(other, plain(other)) for other in first.get("tied_with") or []]
+    tied: list[str] = first.get("tied_with") or []
+    ties = [names.get(other, plain(other)) for other in tied]
     if ties:
         return f"By {by}, {leader} has the best value, but is tied with {', '.join(ties)}: the data cannot tell them apart."
     return f"By {by}, {leader} ranks first of {len(order)}, with no tie."
+
+
+def by_importance(warnings: Iterable[Caution]) -> list[Caution]:
+    """The same warnings, the most important first; equals keep their order."""
+    return sorted(warnings, key=lambda warning: _PLACES.get(warning.code, _LAST_DOUBT))
+
+
+def shared_warnings(cards: list[Scorecard], names: list[str]) -> dict[Caution, list[str]]:
+    """Each warning once, with the datasets it is about, the most important first."""
+    owners: dict[Caution, list[str]] = {}
+    for card, name in zip(cards, names, strict=True):
+        for warning in dict.fromkeys(card.warnings):
+            owners.setdefault(warning, []).append(name)
+    return {warning: owners[warning] for warning in by_importance(owners)}

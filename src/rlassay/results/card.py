@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.rendering import draw
 
 Direction = Literal["higher", "lower"]  # which end of a score is the good one
 # The order in which a reader meets the scores; those of third parties come behind, by name.
@@ -110,9 +111,7 @@ class Scorecard(Mapping[str, Score]):
         return f"<Scorecard of {self.dataset.get('source')}{label}: {len(self)} scores, {size}>"
 
     def _repr_html_(self) -> str:
-        from rlassay.report.notebook import card_html
-
-        return card_html(self)
+        return draw("card_html", self)
 
     def to_frame(self) -> Any:
         """The scores as a table of pandas, or of polars where only that is installed: one row a score."""
@@ -150,15 +149,11 @@ class Scorecard(Mapping[str, Score]):
 
     def to_html(self, path: str | Path) -> None:
         """Write the report page of this card."""
-        from rlassay.report.page import write_page
-
-        write_page([self], Path(path))
+        draw("write_page", [self], Path(path))
 
     def plot(self, figure: str = "scores", path: str | Path | None = None) -> Any:
         """A figure of the card with matplotlib; saved when `path` ends in .png or .svg."""
-        from rlassay.report.figures import plot_card
-
-        return plot_card(self, figure, path)
+        return draw("plot_card", self, figure, path)
 
     @classmethod
     def from_dict(cls, card: Mapping[str, Any]) -> Scorecard:
@@ -220,9 +215,7 @@ class Comparison:
 
     def to_html(self, path: str | Path) -> None:
         """Write the report page of this comparison."""
-        from rlassay.report.page import write_page
-
-        write_page(list(self.cards), Path(path), self.to_dict())
+        draw("write_page", list(self.cards), Path(path), self.to_dict())
 
     def to_frame(self) -> Any:
         """The ranking as a table of pandas, or of polars: one row a score and dataset, best first."""
@@ -234,9 +227,7 @@ class Comparison:
         return f"<Comparison of {len(self.cards)} datasets by {len(self.ranking)} scores>"
 
     def _repr_html_(self) -> str:
-        from rlassay.report.notebook import comparison_html
-
-        return comparison_html(self)
+        return draw("comparison_html", self)
 
 
 _PLAIN_FIELDS = (

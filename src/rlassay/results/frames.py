@@ -78,7 +78,11 @@ def dataset_frame(data: Dataset) -> Any:
     """One row an episode."""
     last = data.episode_stops - 1
     ended = np.where(data.terminals[last], "terminal", np.where(data.timeouts[last], "timeout", ""))
-    columns = {"episode": np.arange(data.episode_count), "start": data.episode_starts, "length": data.episode_lengths}  # fmt: skip
+    columns = {
+        "episode": np.arange(data.episode_count),
+        "start": data.episode_starts,
+        "length": data.episode_lengths,
+    }
     if data.rewards is not None:
         columns["return"] = data.episode_returns
     return frame({**columns, "end": ended.tolist()})

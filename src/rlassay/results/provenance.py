@@ -1,9 +1,11 @@
-"""Where a result comes from: the commit of the source it was computed with, and the data."""
+"""Where a result comes from: the versions and the commit it was computed with, and the data."""
 
 from __future__ import annotations
 
 import functools
+import platform
 import subprocess
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,22 @@ if TYPE_CHECKING:
     from rlassay.data.dataset import Dataset
 
 PACKAGE = Path(__file__).parent
+
+
+def software(*packages: str) -> dict[str, str | None]:
+    """Versions of rlassay, Python and these packages, from their metadata: nothing is imported, None is not installed."""
+    from rlassay import __version__
+
+    known: dict[str, str | None] = {"rlassay": __version__, "python": platform.python_version()}
+    return known | {name: package_version(name) for name in packages}
+
+
+def package_version(package: str) -> str | None:
+    """The version of an installed package; None where there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 @functools.cache

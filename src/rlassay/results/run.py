@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data.references import Reference, reference_for
+from rlassay.results.provenance import software, source_commit
 from rlassay.stats import mean_interval
 
 SCHEMA = "rlassay.run/1"
@@ -114,7 +115,7 @@ class Run:
             "dataset": self.dataset,
             "seconds": {name: round(value, 3) for name, value in self.seconds.items()},
             "command": self.command,
-            "software": self.software or software(),
+            "software": self.software or run_software(),
         }
 
     def read_provenance(self, saved: Mapping[str, Any]) -> None:
@@ -134,20 +135,7 @@ def describe_reference(reference: Reference) -> dict[str, Any]:
     }
 
 
-def software() -> dict[str, Any]:
-    """Versions a result depends on."""
-    import os
-
-    import jax
-
-    from rlassay import __version__
-    from rlassay.results.provenance import source_commit
-
-    return {
-        "rlassay": __version__,
-        "commit": source_commit(),
-        "python": platform.python_version(),
-        "jax": jax.__version__,
-        "numpy": np.__version__,
-        "threads": int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)),
-    }
+def run_software() -> dict[str, Any]:
+    """Versions, commit and threads that a training depends on."""
+    threads = int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+    return {**software("jax", "numpy"), "commit": source_commit(), "threads": threads}

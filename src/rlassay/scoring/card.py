@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import platform
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-import rlassay
 from rlassay import settings as change_settings
 from rlassay.critic.diagnosis import warnings_of
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
 from rlassay.results.card import Caution, Scorecard
+from rlassay.results.provenance import describe_data, software
 from rlassay.runtime import available_cores
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
@@ -47,7 +45,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         series=figures,
         inspection=inspection,
         command=command,
-        software=software(),
+        software=card_software(),
         warnings=tuple(warnings),
         seconds=assessment.clock.seconds(),
     )
@@ -58,9 +56,7 @@ def describe(data: Dataset) -> dict[str, Any]:
     return {
         "source": data.origin.source,
         "format": data.origin.format,
-        "fingerprint": data.fingerprint,
-        "transitions": len(data),
-        "episodes": data.episode_count,
+        **describe_data(data),
         "observation_dim": data.observation_dim,
         "action_dim": data.action_dim,
         "env_id": data.env_id,
@@ -134,16 +130,10 @@ def _mean(values: list[Any]) -> Any:
     return values[0]
 
 
-def software() -> dict[str, Any]:
+def card_software() -> dict[str, Any]:
     """Versions and compute threads."""
     single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
-    return {
-        "rlassay": rlassay.__version__,
-        "python": platform.python_version(),
-        "jax": version("jax"),
-        "numpy": np.__version__,
-        "threads": 1 if single else available_cores(),
-    }
+    return {**software("jax", "numpy"), "threads": 1 if single else available_cores()}
 
 
 # -- warnings: what the reader must know -----------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import optax
 
 from rlassay.critic import Scaling
 from rlassay.data.dataset import Dataset
-from rlassay.kernel import fitting, nets
+from rlassay.kernel import fitting, forward, nets
 from rlassay.scoring.settings import BaselineSettings
 
 HIDDEN = (100, 100)
@@ -51,12 +51,12 @@ class Policies:
         """Squared error a row, the mean over dimensions that move, in units of their variance."""
         wanted = self.scale.standardise(actions)
         moving = max(int((wanted != 0).any(axis=0).sum()), 1)
-        difference = _apply(self.layers[member]["clone"], states) - wanted
+        difference = forward.mlp(self.layers[member]["clone"], states) - wanted
         return (difference.astype(np.float64) ** 2 * (wanted != 0).any(axis=0)).sum(axis=1) / moving
 
     def spread(self, member: int, states: np.ndarray) -> np.ndarray:
         """Mean standard deviation over the action's dimensions, before tanh."""
-        output = _apply(self.layers[member]["normal"], states)
+        output = forward.mlp(self.layers[member]["normal"], states)
         logs = np.clip(output[:, output.shape[1] // 2 :], *LOG_SPREAD_RANGE)
         return np.exp(logs.astype(np.float64)).mean(axis=1)
 
@@ -125,13 +125,6 @@ def _make_step(learning_rate: float, steps: int) -> fitting.Step:
         return {"online": online, "optimiser": optimiser_state}, {"loss": value}
 
     return step
-
-
-def _apply(layers, states: np.ndarray) -> np.ndarray:
-    x = states
-    for layer in layers[:-1]:
-        x = np.maximum(x @ layer["w"] + layer["b"], 0)
-    return x @ layers[-1]["w"] + layers[-1]["b"]
 
 
 def cloning_surprise(

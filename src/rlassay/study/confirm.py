@@ -125,7 +125,9 @@ def _other_scalings(results: Path, about: Row) -> str:
     write_table(results / "confirm" / "scalings.csv", rows, columns, about)
     shown = [{**row, "difference": with_interval(row, "difference_")} for row in rows]
     text = "\n### The same differences with other scalings\n\nThe verdicts above scale four points an environment once, before resampling. Here the scaling is repeated in every resample, or scores and oracle stay on D4RL's scale, which they share.\n\n"
-    return text + markdown_table(shown, ["panel", "scaling", "score", "minus", "n", "difference", "better"])  # fmt: skip
+    return text + markdown_table(
+        shown, ["panel", "scaling", "score", "minus", "n", "difference", "better"]
+    )
 
 
 def scaling_rows(grid: Grid, panel: str) -> list[Row]:
@@ -182,5 +184,7 @@ def _table(rows: Sequence[Row], panel: str) -> str:
         f"{kind.capitalize()} (n = {found.count(panel, POOLED)})": found.pick(panel, POOLED, kind)
         for kind in KINDS
     }
-    gains = {f"minus {name}": found.pick(panel, POOLED, prefix=f"minus_{name}_") for name in BASELINES}  # fmt: skip
+    gains = {
+        f"minus {name}": found.pick(panel, POOLED, prefix=f"minus_{name}_") for name in BASELINES
+    }
     return table_of_scores(found.scores(of_discount=False), kinds | gains)

@@ -74,10 +74,17 @@ def score_rows(path: Path, dataset: str, report: Report) -> list[Row]:
     oracle = published_oracle(dataset).score["value"]
     environment, _, split = dataset.removesuffix("-v2").partition("-")
     return [
-        {"environment": environment, "dataset": split, "score_name": name, "seed": seed, "value": value, "oracle": oracle}
+        {
+            "environment": environment,
+            "dataset": split,
+            "score_name": name,
+            "seed": seed,
+            "value": value,
+            "oracle": oracle,
+        }
         for name, found in card.scores.items()
         for seed, value in enumerate(found.per_seed)
-    ]  # fmt: skip
+    ]
 
 
 def _means(rows: list[Row], key: tuple[str, str]) -> Row:

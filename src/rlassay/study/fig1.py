@@ -32,9 +32,14 @@ def cells(environment: str, profile: Profile, zoo: Path, report: Report) -> list
         cell
         for weight in WEIGHTS
         for cell in training_cells(
-            data.values(), ["td3bc"], seeds, profile.name, {"td3bc.value_weight": weight}, weight_name(weight)
+            data.values(),
+            ["td3bc"],
+            seeds,
+            profile.name,
+            {"td3bc.value_weight": weight},
+            weight_name(weight),
         )
-    ]  # fmt: skip
+    ]
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
@@ -83,6 +88,9 @@ def _draw(rows: Sequence[Row], path: Path) -> None:
         if points:
             series.setdefault(row["environment"], {})[row["dataset"]] = points
     draw_lines(
-        series, path, xlabel="weight of the value (0 clones, inf does not)", ylabel="normalised return (0 to 100)",
+        series,
+        path,
+        xlabel="weight of the value (0 clones, inf does not)",
+        ylabel="normalised return (0 to 100)",
         ticks=names,
-    )  # fmt: skip
+    )

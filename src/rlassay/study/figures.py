@@ -78,7 +78,11 @@ def _bars(axis: Any, rows: Sequence[Row], title: str) -> None:
     spread = np.abs([values - np.minimum(low, values), np.maximum(high, values) - values])
     axis.errorbar(values, y, xerr=spread, fmt="none", ecolor="black", lw=0.8, capsize=2)
     axis.set_yticks(y, [row["score_name"] for row in known], fontsize=7)
-    axis.set(title=f"{title} (n = {known[0]['n'] if known else 0})", xlabel="Pearson with the oracle", xlim=(-1, 1))  # fmt: skip
+    axis.set(
+        title=f"{title} (n = {known[0]['n'] if known else 0})",
+        xlabel="Pearson with the oracle",
+        xlim=(-1, 1),
+    )
     axis.set_xticks((-1, -0.5, 0, 0.5, 1))
     axis.axvline(0, color="black", lw=0.6)
 
@@ -94,8 +98,13 @@ def _ceiling_line(axis: Any, ceilings: Sequence[Row], panel: str) -> None:
 def _colour_legend(axis: Any) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=TRANSPORT, label="transport distances"), Patch(color=OTHER, label="other scores")]  # fmt: skip
-    axis.legend(handles=handles, fontsize=7, loc="upper left", title="95 % intervals", title_fontsize=7)  # fmt: skip
+    handles = [
+        Patch(color=TRANSPORT, label="transport distances"),
+        Patch(color=OTHER, label="other scores"),
+    ]
+    axis.legend(
+        handles=handles, fontsize=7, loc="upper left", title="95 % intervals", title_fontsize=7
+    )
 
 
 def _scatter(axis: Any, points: Points) -> None:
@@ -103,14 +112,23 @@ def _scatter(axis: Any, points: Points) -> None:
         if name in points.x:
             x = min_max(points.x[name].mean(axis=1), points.environments)
             axis.plot(x, points.y, marker, ms=5, label=name)
-    axis.set(title="oracle against scores", xlabel="score, min-max within the environment", ylabel="oracle (normalised return, 0 to 100)")  # fmt: skip
+    axis.set(
+        title="oracle against scores",
+        xlabel="score, min-max within the environment",
+        ylabel="oracle (normalised return, 0 to 100)",
+    )
     axis.legend(fontsize=8)
 
 
 def draw_lines(
-    series: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]], path: Path, *, xlabel: str, ylabel: str,
-    ticks: Sequence[str] | None = None, log: bool = False,
-) -> None:  # fmt: skip
+    series: Mapping[str, Mapping[str, Sequence[tuple[float, float]]]],
+    path: Path,
+    *,
+    xlabel: str,
+    ylabel: str,
+    ticks: Sequence[str] | None = None,
+    log: bool = False,
+) -> None:
     """One panel a key of `series`, one line a label; `log` is for the horizontal axis."""
     with saving(path, max(1, len(series)), width=5.8) as axes:
         for axis, (title, lines) in zip(axes, series.items(), strict=False):
@@ -140,7 +158,10 @@ def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain:
                     _gain_bars(gains, mine, datasets, f"C{colour}", 0.12 * (colour - 2), variant)
             gains.axhline(0, color="black", lw=0.6)
             scores.set(title=environment, ylabel="normalised return (0 to 100)")
-            gains.set(title=f"{environment}: gain over {plain}, 95 % interval", ylabel="difference in normalised return")  # fmt: skip
+            gains.set(
+                title=f"{environment}: gain over {plain}, 95 % interval",
+                ylabel="difference in normalised return",
+            )
             for axis in (scores, gains):
                 axis.set_xticks(range(len(datasets)), datasets, fontsize=7)
                 axis.set_xlabel("data")
@@ -150,19 +171,35 @@ def draw_paired(rows: Sequence[Row], path: Path, datasets: Sequence[str], plain:
 def _score_line(
     axis: Any, rows: Mapping[str, Row], datasets: Sequence[str], colour: str, label: str
 ) -> None:
-    known = [(x, rows[name]["score"]) for x, name in enumerate(datasets) if _has(rows, name, "score")]  # fmt: skip
+    known = [
+        (x, rows[name]["score"]) for x, name in enumerate(datasets) if _has(rows, name, "score")
+    ]
     if known:
         axis.plot(*zip(*known, strict=True), colour, marker="o", ms=3, lw=1, label=label)
 
 
 def _gain_bars(
-    axis: Any, rows: Mapping[str, Row], datasets: Sequence[str], colour: str, shift: float, label: str
-) -> None:  # fmt: skip
+    axis: Any,
+    rows: Mapping[str, Row],
+    datasets: Sequence[str],
+    colour: str,
+    shift: float,
+    label: str,
+) -> None:
     known = [(x, rows[name]) for x, name in enumerate(datasets) if _has(rows, name, "low")]
     if known:
         x, mean = [x + shift for x, _ in known], np.array([row["difference"] for _, row in known])
         low, high = (np.array([row[end] for _, row in known]) for end in ("low", "high"))
-        axis.errorbar(x, mean, yerr=[mean - low, high - mean], fmt="o", color=colour, ms=3, capsize=2, label=label)  # fmt: skip
+        axis.errorbar(
+            x,
+            mean,
+            yerr=[mean - low, high - mean],
+            fmt="o",
+            color=colour,
+            ms=3,
+            capsize=2,
+            label=label,
+        )
 
 
 def _has(rows: Mapping[str, Row], dataset: str, column: str) -> bool:
@@ -188,7 +225,14 @@ def draw_curves(rows: Sequence[Row], path: Path, agents: Sequence[str]) -> None:
             for colour, agent in enumerate(agents):
                 points = sorted((x / 1000, np.mean(y)) for x, y in lines.get(agent, {}).items())
                 if points:
-                    axis.plot(*zip(*points, strict=True), f"C{colour}", marker=".", ms=3, lw=1, label=agent)  # fmt: skip
+                    axis.plot(
+                        *zip(*points, strict=True),
+                        f"C{colour}",
+                        marker=".",
+                        ms=3,
+                        lw=1,
+                        label=agent,
+                    )
             axis.set_title(f"{environment} {dataset}", fontsize=6)
             axis.set_xlabel("updates (thousands)", fontsize=6)
             axis.set_ylabel("normalised return", fontsize=6)
@@ -240,6 +284,14 @@ def _separate_points(axis: Any, rows: Sequence[Row], colour: str, shift: float, 
         if row["value"] is not None and row["low"] is not None:
             spread = [[row["value"] - row["low"]], [row["high"] - row["value"]]]
             axis.errorbar(
-                row["updates"] / 1000 + shift, row["value"], yerr=np.abs(spread), fmt="D", ms=5,
-                color=colour, mfc="white", capsize=2, lw=0.8, label=f"{name}, end of the lite runs",
-            )  # fmt: skip
+                row["updates"] / 1000 + shift,
+                row["value"],
+                yerr=np.abs(spread),
+                fmt="D",
+                ms=5,
+                color=colour,
+                mfc="white",
+                capsize=2,
+                lw=0.8,
+                label=f"{name}, end of the lite runs",
+            )

@@ -38,4 +38,6 @@ def printed_points() -> Points:
     columns = dict(zip(COLUMNS, np.array(list(TABLE_1.values())).T, strict=True))
     oracle = columns.pop("oracle")
     scores = {name: values[:, None] for name, values in columns.items()}
-    return Points(environments, datasets, oracle, scores, {name: -1 if name == "pd" else 1 for name in scores})  # fmt: skip
+    return Points(
+        environments, datasets, oracle, scores, {name: -1 if name == "pd" else 1 for name in scores}
+    )

@@ -41,11 +41,24 @@ TIME_COLUMNS = (
     "times_scoring",
 )
 GROWTH_SCORES = ("q", "bwd.exact")
-GROWTH_COLUMNS = ("environment", "dataset", "transitions", "critic_steps", "score_name", "value", "seconds")  # fmt: skip
+GROWTH_COLUMNS = (
+    "environment",
+    "dataset",
+    "transitions",
+    "critic_steps",
+    "score_name",
+    "value",
+    "seconds",
+)
 OTHERS = {"full": "the full score", "oracle": "the oracle"}  # a cut-down score beside these
 AGREEMENT_COLUMNS = (
-    "transitions", "critic_steps", "score_name", "pearson_with_full", "pearson_with_oracle", "seconds",
-)  # fmt: skip
+    "transitions",
+    "critic_steps",
+    "score_name",
+    "pearson_with_full",
+    "pearson_with_oracle",
+    "seconds",
+)
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
@@ -87,7 +100,11 @@ def run_times(table: Path, paths: Mapping[str, Path], about: Row, report: Report
         row = {"environment": environment, "what": what, **measure(), "revision": REVISION}
         rows.append(row)
         report(f"{k} of {len(asked)}: {environment}, {what}: {_news(row)}")
-        missing = [f"{e}, {w}" for e, w, _ in asked if (e, w) not in {(r["environment"], r["what"]) for r in rows}]  # fmt: skip
+        missing = [
+            f"{e}, {w}"
+            for e, w, _ in asked
+            if (e, w) not in {(r["environment"], r["what"]) for r in rows}
+        ]
         described = {**about, "complete": not missing, "missing": missing}
         write_table(table, with_ratios(rows), (*TIME_COLUMNS, "revision"), described)
 
@@ -134,7 +151,12 @@ def growth_rows(environment: str, paths: Mapping[str, Path], report: Report) -> 
     rows = []
     for transitions, steps in CUTS:
         for name, data in datasets.items():
-            cut = {"transitions": transitions, "critic_steps": steps, "environment": environment, "dataset": name}  # fmt: skip
+            cut = {
+                "transitions": transitions,
+                "critic_steps": steps,
+                "environment": environment,
+                "dataset": name,
+            }
             rows += [{**cut, **found} for found in _cut_scores(data, transitions, steps)]
         report(f"{transitions:,} transitions, {steps:,} critic steps: done")
     return rows

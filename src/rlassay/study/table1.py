@@ -73,8 +73,19 @@ def render(results: Path) -> str:
     shown = ["environment", "dataset", "oracle", "agents", *SHOWN]
     text = markdown_table(rows, [name for name in shown if name in columns])
     beside = [row for row in rows if "paper_oracle" in row]
-    paper = ["environment", "dataset", "oracle", "paper_oracle", "q", "paper_q", "pd", "paper_pd",
-             "bwd.exact", "bwd.tail", "paper_bwd"]  # fmt: skip
+    paper = [
+        "environment",
+        "dataset",
+        "oracle",
+        "paper_oracle",
+        "q",
+        "paper_q",
+        "pd",
+        "paper_pd",
+        "bwd.exact",
+        "bwd.tail",
+        "paper_bwd",
+    ]
     text += "\n### Beside the paper's printed rows\n\n" + markdown_table(beside, paper)
     _write_markdown(folder / "table.md", text)
     _draw_curves(folder)

@@ -61,9 +61,10 @@ class UpdateClock:
     def seconds_per_update(self) -> float:
         if len(self.stretches) < 2:
             raise SolverError(
-                "a run was too short to be timed", allowed="two stretches of updates or more",
+                "a run was too short to be timed",
+                allowed="two stretches of updates or more",
                 got=len(self.stretches),
-            )  # fmt: skip
+            )
         first, counted = self.stretches[0], self.stretches[1:]
         stand_in = first[0] * counted[0][1] / counted[0][0]
         updates = first[0] + sum(each[0] for each in counted)

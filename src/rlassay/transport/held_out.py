@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rlassay.kernel import forward
 from rlassay.transport.closed import TransportResult, restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
 from rlassay.transport.problem import BLOCK, Pairs, Problem, unit_actions
@@ -137,10 +138,7 @@ def _pair_inputs(problem: Problem, pairs: Pairs, part: slice) -> tuple[np.ndarra
 
 def _hidden(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray) -> np.ndarray:
     """The last hidden layer, whose linear image the potential is."""
-    values = inputs.astype(np.float64)
-    for layer in layers[:-1]:
-        values = np.maximum(values @ layer["w"][member] + layer["b"][member], 0)
-    return values
+    return forward.hidden(forward.member(layers, member), inputs.astype(np.float64))
 
 
 def _network(layers: list[dict[str, np.ndarray]], member: int, inputs: np.ndarray) -> np.ndarray:

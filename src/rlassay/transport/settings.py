@@ -31,9 +31,8 @@ class TransportSettings:
     k: int = 1  # random actions per state (exact, tail, dual)
     epsilon: float | None = None  # regularisation, absolute; None: 0.5 sd(cost), for tail 0.1
     regulariser: Literal["entropic", "quadratic"] = "entropic"  # of the dual
-    random_policy: Literal["uniform", "clipped_normal"] = (
-        "uniform"  # whom behaviour is held against
-    )
+    # whom behaviour is held against
+    random_policy: Literal["uniform", "clipped_normal"] = "uniform"
     potentials: Literal["free", "non_positive"] = "free"  # dual: sign of each; tail: threshold >= 0
     steps: int = 10_000  # updates of the potentials
     batch_size: int = 256  # states per update

@@ -198,7 +198,9 @@ def leave_one_out(points: Points, candidates: Sequence[str]) -> list[Row]:
 def _mean_pearson(points: Points, name: str) -> float:
     x = points.signs[name] * points.x[name].mean(axis=1)
     found = [
-        correlations(x[points.environments == e][None], points.y[points.environments == e][None], "pearson")[0]
+        correlations(
+            x[points.environments == e][None], points.y[points.environments == e][None], "pearson"
+        )[0]
         for e in np.unique(points.environments)
-    ]  # fmt: skip
+    ]
     return float(np.mean(np.nan_to_num(found, nan=0.0)))

@@ -44,7 +44,9 @@ class Correlations:
         return lambda score: with_interval(self.row(panel, scope, kind, score), prefix)
 
     def count(self, panel: str, scope: str) -> int:
-        return max((int(r["n"]) for k, r in self._rows.items() if k[:2] == (panel, scope)), default=0)  # fmt: skip
+        return max(
+            (int(r["n"]) for k, r in self._rows.items() if k[:2] == (panel, scope)), default=0
+        )
 
 
 def with_interval(row: Row, prefix: str = "") -> str:
@@ -73,18 +75,27 @@ def correlation_tables(rows: Sequence[Row], ceilings: Sequence[Row] = ()) -> str
         if found.count(panel, POOLED)
         for name in BASELINES
     }
-    alone = {f"{env} (n = {found.count('all', env)})": found.pick("all", env) for env in found.environments}  # fmt: skip
+    alone = {
+        f"{env} (n = {found.count('all', env)})": found.pick("all", env)
+        for env in found.environments
+    }
     kinds = {kind.capitalize(): found.pick("all", POOLED, kind) for kind in ("spearman", "kendall")}
     others = {
         panel: found.pick(panel, POOLED) for panel in found.panels if panel not in PANELS
     }  # made with another oracle
     text = ""
     if panels:
-        text += _section("Pearson with the oracle, scores and oracle min-max scaled within environments", plain, panels | gains)  # fmt: skip
+        text += _section(
+            "Pearson with the oracle, scores and oracle min-max scaled within environments",
+            plain,
+            panels | gains,
+        )
     text += _section("Pearson within each environment", plain, alone)
     if panels:
         raw = {"Pearson, oracle not scaled": found.pick("all", RAW)}
-        text += _section("All datasets: other correlations and oracles", plain, kinds | raw | others)  # fmt: skip
+        text += _section(
+            "All datasets: other correlations and oracles", plain, kinds | raw | others
+        )
         text += _section("Value scores at other discounts", rescored, panels | gains)
     return text
 
@@ -92,12 +103,17 @@ def correlation_tables(rows: Sequence[Row], ceilings: Sequence[Row] = ()) -> str
 def printed_table(rows: Sequence[Row]) -> str:
     """The paper's own table by the same method, as Markdown."""
     found = Correlations(rows)
-    columns = {f"{env} (n = {found.count(found.panels[0], env)})": found.pick(found.panels[0], env) for env in found.environments}  # fmt: skip
+    columns = {
+        f"{env} (n = {found.count(found.panels[0], env)})": found.pick(found.panels[0], env)
+        for env in found.environments
+    }
     columns |= {
         f"pooled (n = {found.count(found.panels[0], POOLED)})": found.pick(found.panels[0], POOLED),
         "pooled, minus q": found.pick(found.panels[0], POOLED, prefix="minus_q_"),
     }
-    return _section("The paper's printed rows, by the same method", found.scores(of_discount=False), columns)  # fmt: skip
+    return _section(
+        "The paper's printed rows, by the same method", found.scores(of_discount=False), columns
+    )
 
 
 def table_of_scores(scores: Sequence[str], columns: Mapping[str, Pick]) -> str:

@@ -15,12 +15,28 @@ DETECTION = ("Hopper-v5", "HalfCheetah-v5")
 SEEDS = 3
 # Fixed before the first run, but for `advantage`, which came in after the detection table had named it.
 STUDIED = (
-    "full", "random", "return", "bwd", "advantage", "diverse", "weights-return", "weights-advantage",
-)  # fmt: skip
+    "full",
+    "random",
+    "return",
+    "bwd",
+    "advantage",
+    "diverse",
+    "weights-return",
+    "weights-advantage",
+)
 SHOWN = (
-    "environment", "dataset", "agent", "arm", "runs", "score", "low", "high", "against_return", "low_return",
+    "environment",
+    "dataset",
+    "agent",
+    "arm",
+    "runs",
+    "score",
+    "low",
+    "high",
+    "against_return",
+    "low_return",
     "high_return",
-)  # fmt: skip
+)
 COMMAND = "rlassay study curation --run"
 
 

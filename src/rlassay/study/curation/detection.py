@@ -8,33 +8,34 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata
 
 from rlassay.collect.sources import Actors
 from rlassay.engine.files import write_json
 from rlassay.engine.local import Engine, LocalEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SolverError
+from rlassay.motion.detection import area_under_curve
 from rlassay.study.grid.files import Row
 
 REVISION = 1
 GOOD = "expert"
 BAD = ("random", "noisy", "corrupted")
 SCORES = (
-    "return", "reward", "q", "advantage", "pd", "bwd.exact", "bwd.tail", "value_gap", "random_distance", "bc_surprise",
+    "return",
+    "reward",
+    "q",
+    "advantage",
+    "pd",
+    "bwd.exact",
+    "bwd.tail",
+    "value_gap",
+    "random_distance",
+    "bc_surprise",
     "coverage",
-)  # fmt: skip
+)
 COLUMNS = ("environment", "score", "against", "auc", "low", "high", "seeds", "episodes")
 REPLICATES = 2_000
 EPISODES = 40  # of each label
-
-
-def area_under_curve(good: np.ndarray, bad: np.ndarray) -> float:
-    """Probability that a good episode scores above a bad one, ties counted half (Mann and Whitney)."""
-    ranks = rankdata(np.concatenate([good, bad]))
-    return float(
-        (ranks[: len(good)].sum() - len(good) * (len(good) + 1) / 2) / (len(good) * len(bad))
-    )
 
 
 def score_task(
@@ -66,11 +67,15 @@ def detect(
     """AUC of every score for experts against each kind of bad episode, and against all of them."""
     tasks = [
         Task(
-            "detection", "rlassay.study.curation.detection:score_task",
-            {"scores": list(SCORES), "preset": preset, "seed": seed}, data, REVISION, f"detection seed {seed}",
+            "detection",
+            "rlassay.study.curation.detection:score_task",
+            {"scores": list(SCORES), "preset": preset, "seed": seed},
+            data,
+            REVISION,
+            f"detection seed {seed}",
         )
         for seed in range(seeds)
-    ]  # fmt: skip
+    ]
     outcomes = (engine or LocalEngine()).run(tasks, store or RunStore())
     for outcome in outcomes:
         if outcome.result is None:

@@ -22,13 +22,29 @@ from rlassay.study.grid.training import training_rows
 
 BASELINES = ("full", "random", "return")  # what an arm is compared with
 COLUMNS = (
-    "environment", "dataset", "arm", "agent", "seed", "updates", "episodes", "transitions", "data_return", "score",
+    "environment",
+    "dataset",
+    "arm",
+    "agent",
+    "seed",
+    "updates",
+    "episodes",
+    "transitions",
+    "data_return",
+    "score",
     "return",
-)  # fmt: skip
+)
 SUMMARY = (
-    "environment", "dataset", "agent", "arm", "runs", "score", "low", "high",
+    "environment",
+    "dataset",
+    "agent",
+    "arm",
+    "runs",
+    "score",
+    "low",
+    "high",
     *(f"{end}_{base}" for base in BASELINES for end in ("against", "low", "high")),
-)  # fmt: skip
+)
 
 
 def training_cells(
@@ -79,9 +95,14 @@ def train_task(
     dataset = load(data["path"])
     weights = None if data["weights"] is None else read_weights(Path(data["weights"]), dataset)
     run = train_agent(
-        settings["agent"], dataset, settings["env_id"], folder=folder,
-        settings=dict(settings["settings"]), seed=settings["seed"], weights=weights,
-    )  # fmt: skip
+        settings["agent"],
+        dataset,
+        settings["env_id"],
+        folder=folder,
+        settings=dict(settings["settings"]),
+        seed=settings["seed"],
+        weights=weights,
+    )
     return run.to_json()
 
 
@@ -104,8 +125,10 @@ def run_grids(
     if failures:
         return failures
     cells = [
-        cell for grid in grids for cell in training_cells(grid, arms[grid.environment, grid.dataset], settings)
-    ]  # fmt: skip
+        cell
+        for grid in grids
+        for cell in training_cells(grid, arms[grid.environment, grid.dataset], settings)
+    ]
 
     table = folder / "runs.csv"
     asked = {_place(cell.columns) for cell in cells}

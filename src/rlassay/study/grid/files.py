@@ -6,16 +6,16 @@ import csv
 import hashlib
 import io
 import json
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.errors import DatasetError
+from rlassay.results.provenance import software
 
 Row = dict[str, Any]
+PACKAGES = ("jax", "numpy", "gymnasium", "mujoco")  # whose versions stand beside a table
 _RESTORE = (
     "restore the file with its JSON from version control, or compute the study again with --run"
 )
@@ -32,7 +32,7 @@ def write_table(
         writer.writerow({name: format_cell(row.get(name)) for name in columns})
     write_atomically(path, text.getvalue())
     counted = {"rows": len(rows), "sha256": _digest(text.getvalue().encode())}
-    write_json(path.with_suffix(".json"), {**about, **counted, "software": software()})
+    write_json(path.with_suffix(".json"), {**about, **counted, "software": software(*PACKAGES)})
 
 
 def read_table(path: Path, *, checked: bool = True) -> list[Row]:
@@ -62,7 +62,12 @@ def _refuse_changed(path: Path, content: bytes, rows: int) -> None:
     about = read_about(path)
     wanted = about.get("rows")
     if wanted is not None and wanted != rows:
-        raise DatasetError(f"{path} has lost or gained rows", allowed=f"{wanted} rows", got=f"{rows} rows", remedy=_RESTORE)  # fmt: skip
+        raise DatasetError(
+            f"{path} has lost or gained rows",
+            allowed=f"{wanted} rows",
+            got=f"{rows} rows",
+            remedy=_RESTORE,
+        )
     if about.get("sha256") not in (None, _digest(content)):
         raise DatasetError(f"{path} was changed after it was written", remedy=_RESTORE)
 
@@ -83,18 +88,6 @@ def markdown_table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) ->
     for row in rows:
         lines.append("| " + " | ".join(_shown(row.get(name)) for name in columns) + " |")
     return "\n".join(lines) + "\n"
-
-
-def software() -> dict[str, str | None]:
-    """Versions behind a result."""
-    names = ("rl-assay", "jax", "numpy", "gymnasium", "mujoco")
-    found: dict[str, str | None] = {"python": platform.python_version()}
-    for name in names:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = None
-    return found
 
 
 def format_cell(value: Any) -> str:

@@ -20,9 +20,17 @@ SPLITS = ("random", "medium", "medium-replay", "medium-expert", "expert")
 RUN_MIXTURES = ("medium-replay", "medium-expert", "run-mix")  # checkpoints of one training run
 SEED_MIXTURES = ("level-1000k", "seed-mix")  # unrelated policies: other seeds
 ORACLE_DATASETS = (
-    "random", "medium-expert", "seed-mix", "level-1000k", "medium-replay", "level-200k", "run-mix", "level-50k",
-    "expert", "medium",
-)  # fmt: skip
+    "random",
+    "medium-expert",
+    "seed-mix",
+    "level-1000k",
+    "medium-replay",
+    "level-200k",
+    "run-mix",
+    "level-50k",
+    "expert",
+    "medium",
+)
 RUN_MIX_STEPS = (50_000, 200_000, 600_000, max(PAPER_LEVELS))
 FRESH_MIXTURES = ("fresh-replay", "fresh-expert-mix", "fresh-run-mix", "fresh-seed-mix")
 PANELS: Mapping[str, tuple[str, ...]] = {
@@ -86,4 +94,6 @@ def fresh_recipes(actors: Actors) -> dict[str, Recipe]:
         "fresh-run-mix": tuple(Part(second, step) for step in RUN_MIX_STEPS),
         "fresh-seed-mix": (Part(second, last), Part(first, 200_000)),
     }
-    return {name: Recipe(name, parts[name], "a mixture of the second run") for name in FRESH_MIXTURES}  # fmt: skip
+    return {
+        name: Recipe(name, parts[name], "a mixture of the second run") for name in FRESH_MIXTURES
+    }

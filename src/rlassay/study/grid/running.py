@@ -23,9 +23,13 @@ def describe(study: str, profile: Profile) -> Row:
 
 
 def run_scores(
-    folder: Path, data: Mapping[str, Mapping[str, Any]], asked: Sequence[Asked], profile: Profile, about: Row,
+    folder: Path,
+    data: Mapping[str, Mapping[str, Any]],
+    asked: Sequence[Asked],
+    profile: Profile,
+    about: Row,
     report: Report,
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     """Every asked group of scores, with its settings, of every environment's datasets."""
     from rlassay.study.scoring import COLUMNS, score_cells, score_rows
 
@@ -33,8 +37,10 @@ def run_scores(
         cell
         for environment, datasets in data.items()
         for scores, settings in asked
-        for cell in score_cells(environment, list(datasets.values()), profile.score_seeds, scores, settings)
-    ]  # fmt: skip
+        for cell in score_cells(
+            environment, list(datasets.values()), profile.score_seeds, scores, settings
+        )
+    ]
     table = folder / "scores.csv"
     return run_cells(
         grid,

@@ -15,9 +15,19 @@ from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row
 
 COLUMNS = (
-    "environment", "dataset", "agent", "variant", "seed", "updates", "score", "return", "half_score", "diverged_at",
-    "seconds", "revision",
-)  # fmt: skip
+    "environment",
+    "dataset",
+    "agent",
+    "variant",
+    "seed",
+    "updates",
+    "score",
+    "return",
+    "half_score",
+    "diverged_at",
+    "seconds",
+    "revision",
+)
 CURVE_COLUMNS = ("environment", "dataset", "agent", "variant", "seed", "updates", "score")
 # What the long grid says besides: it is computed over weeks, by more than one state of the source.
 LONG_COLUMNS = (*COLUMNS, "evaluation_seconds", "commit", "policy_sha256")
@@ -40,9 +50,13 @@ def training_cells(
             for seed in seeds:
                 task = make_task(agent, settings[agent], data.environment, seed, data.reference)
                 columns = {
-                    "environment": data.environment, "dataset": data.name, "agent": agent,
-                    "variant": variant, "seed": seed, "revision": task.revision,
-                }  # fmt: skip
+                    "environment": data.environment,
+                    "dataset": data.name,
+                    "agent": agent,
+                    "variant": variant,
+                    "seed": seed,
+                    "revision": task.revision,
+                }
                 label = (
                     f"{data.environment} {data.name} {agent}{variant and ' ' + variant} seed {seed}"
                 )

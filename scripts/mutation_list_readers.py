@@ -1,0 +1,75 @@
+"""Mistakes in the readers of files: each is caught by the tests it names.
+
+A mutation is (file under src/rlassay, text, the mistake in its place, tests that must fail).
+"""
+
+from __future__ import annotations
+
+LAYOUTS = "tests/formats/test_layouts.py"
+D4RL = "tests/formats/test_d4rl.py"
+OTHERS = "tests/formats/test_other_formats.py"
+HOSTILE = "tests/formats/test_hostile.py"
+HEAPS = "tests/formats/test_heaps.py"
+
+MUTATIONS_READERS: list[tuple[str, str, str, str]] = [
+    (
+        "formats/d4rl.py",
+        "for name in sorted(numbered, key=int)",
+        "for name in sorted(numbered)",
+        f"{D4RL}::test_numbered_chunks_are_joined_in_numeric_order",
+    ),
+    (
+        "formats/assemble.py",
+        "at_limit = step % limit == limit - 1",
+        "at_limit = step % limit == 0",
+        f"{D4RL}::test_without_timeouts_episodes_are_cut_at_the_task_limit",
+    ),
+    (
+        "formats/assemble.py",
+        "        terminals = terminals & ~at_limit\n",
+        "        pass\n",
+        f"{OTHERS}::test_aliases_and_merged_dones",
+    ),
+    (
+        "formats/robomimic.py",
+        "return sorted(demos, key=lambda name: _number(name) or 0)",
+        "return sorted(demos)",
+        f"{OTHERS}::test_robomimic_mask_and_order",
+    ),
+    (
+        "formats/robomimic.py",
+        ".max() > 1 + 1e-6",
+        ".max() > 10",
+        f"{OTHERS}::test_robomimic_actions_beyond_the_convention",
+    ),
+    (
+        "formats/hdf5.py",
+        "    if not isinstance(link, h5py.HardLink):\n        raise",
+        "    if link is None:\n        raise",
+        f"{HOSTILE}::test_external_link_is_not_followed",
+    ),
+    (
+        "formats/hdf5.py",
+        "size > EXPANSION_LIMIT * stored + FREE_FILL",
+        "size < 0",
+        f"{HOSTILE}::test_shape_beyond_the_stored_bytes",
+    ),
+    (
+        "formats/chunks.py",
+        "if not _OBJECT_HEADER <= step <= end - position:",
+        "if step > end - position:",
+        HEAPS,
+    ),
+    (
+        "formats/detect.py",
+        "if names & set(ogbench.SIMULATOR_STATE):",
+        "if names:",
+        f"{OTHERS}::test_archive_that_may_be_either_is_not_guessed",
+    ),
+    (
+        "data/column_checks.py",
+        "if not np.array_equal(as_flags, array):",
+        "if False:",
+        f"{OTHERS}::test_bad_columns_are_named",
+    ),
+]
