@@ -61,13 +61,13 @@ def leave_on_signals(*, quiet: bool = False) -> None:
     if _listening or threading.current_thread() is not threading.main_thread():
         return
     _listening = True
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, frame: None)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_wait_for_signal, args=(reading, quiet), daemon=True).start()
+    for number in (signal.SIGINT, signal.SIGTERM):  # last: a signal is never swallowed unheard
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: None)
     atexit.register(_be_deaf)
 
 
