@@ -92,3 +92,18 @@ def test_a_task_that_was_cut_short_has_not_failed(folder):
     """After the interrupted oracles above no run is called failed."""
     assert list(folder.glob("store/runs/*/*/task.json"))
     assert list(folder.glob("store/runs/*/*/failure.json")) == []
+
+
+def test_work_that_fails_while_the_process_ends_says_nothing(tmp_path):
+    """What is half written is removed under the writer's hands; the code stays that of the interruption."""
+    write_data(tmp_path / "data.npz")
+    code = (
+        "import os, sys, time, threading, signal; from rlassay import runtime, formats; from rlassay.cli import main\n"
+        "runtime.leave_on_signals(); gone = threading.Event()\n"
+        "runtime.before_leaving(lambda: (gone.set(), time.sleep(1)))\n"
+        "def fails(*a, **k): os.kill(os.getpid(), signal.SIGTERM); gone.wait(); raise OSError('no such part')\n"
+        "formats.load = fails; sys.argv = ['rlassay', 'convert', 'data.npz', 'out.npz']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.startswith("rlassay: interrupted; ") and done.stderr.count("\n") == 1
