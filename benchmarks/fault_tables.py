@@ -26,13 +26,20 @@ SUMMARIES = ("counts", "leaving")
 
 def write_tables(rows: Sequence[dict], folder: Path) -> None:
     """The rows of one command and seed beside those of its other seeds, and both summaries of everything there is."""
-    seed, command = rows[0]["seed"], rows[0]["command"]
+    seed, command = int(rows[0]["seed"]), rows[0]["command"]
     path = folder / f"{command}.csv"
     kept = [row for row in read(path) if int(row["seed"]) != seed] if path.exists() else []
     _write(path, [*kept, *rows])
-    known = [row for name in sorted(folder.glob("*.csv")) if name.stem not in SUMMARIES for row in read(name)]
+    files = [path for path in sorted(folder.glob("*.csv")) if path.stem not in SUMMARIES]
+    known = [row for path in files for row in read(path)]
     _write(folder / "counts.csv", counts(known))
     _write(folder / "leaving.csv", leaving(known))
+
+
+def rows_of(command: str, seed: int, folder: Path) -> list[dict]:
+    """What was written before of a command and seed."""
+    path = folder / f"{command}.csv"
+    return [row for row in read(path) if int(row["seed"]) == seed] if path.exists() else []
 
 
 def read(path: Path) -> list[dict]:

@@ -37,7 +37,7 @@ from fault_judge import (
     orphans_of,
     results_of,
 )
-from fault_tables import write_tables
+from fault_tables import rows_of, write_tables
 
 STARTED = 0.3  # seconds before which nothing of the program runs yet
 
@@ -117,6 +117,8 @@ def undisturbed(bench: Bench, command: Command) -> tuple[dict[str, str], list[st
             raise SystemExit(f"{command.name} fails undisturbed ({ended.code}): {ended.stderr}")
         expected = fingerprint(command, work)
         shutil.rmtree(work)
+        if not bench.cache.exists():
+            break
     events = trace.read_text().splitlines()
     return expected, events, ended.seconds
 
@@ -193,20 +195,28 @@ def main() -> int:
     parser.add_argument("--only", help="commands, separated by commas")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/faults"))
+    parser.add_argument("--again", action="store_true", help="repeat what was not survived")
     options = parser.parse_args()
     chosen = options.only.split(",") if options.only else [command.name for command in COMMANDS]
     count = bad = 0
     with tempfile.TemporaryDirectory(prefix="rlassay-faults-") as folder:
         bench = prepared(Path(folder))
         for command in (command for command in COMMANDS if command.name in chosen):
+            known = rows_of(command.name, options.seed, options.out) if options.again else []
+            failed = [row for row in known if row["outcome"] not in (GOOD, MISSED)]
+            if options.again and not failed:
+                continue
             expected, events, seconds = undisturbed(bench, command)
             print(f"{command.name}: {len(events)} write events, {seconds:.1f} s", flush=True)
-            rows = []
-            for fault in faults_of(command, events, seconds, options.seed)[: options.each]:
+            faults = faults_of(command, events, seconds, options.seed)[: options.each]
+            if options.again:
+                faults = [Fault(row["kind"], row["where"]) for row in failed]
+            rows = [row for row in known if row not in failed]
+            for fault in faults:
                 rows.append({"seed": options.seed, **disturb(bench, command, fault, expected)})
                 print(*rows[-1].values(), flush=True)
                 write_tables(rows, options.out)
-            count += len(rows)
+            count += len(faults)
             bad += sum(row["outcome"] not in (GOOD, MISSED) for row in rows)
     print(f"{count} faults, {bad} not survived")
     return min(bad, 100)
