@@ -53,8 +53,8 @@ def counts(rows: Sequence[dict]) -> list[dict]:
     for pair in sorted({(row["command"], row["kind"]) for row in rows}):
         found = [row["outcome"] for row in rows if (row["command"], row["kind"]) == pair]
         missed, good = found.count(MISSED), found.count(GOOD)
-        faults = len(found) - missed
-        table.append(dict(command=pair[0], kind=pair[1], faults=faults, good=good, missed=missed))
+        numbers = {"faults": len(found) - missed, "good": good, "missed": missed}
+        table.append({"command": pair[0], "kind": pair[1], **numbers})
     return table
 
 

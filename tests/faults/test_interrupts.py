@@ -13,7 +13,6 @@ from rlassay.engine.inventory import stored_runs
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from fault_commands import settings, write_data
-
 from fault_judge import orphans_of
 
 LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")

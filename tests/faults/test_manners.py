@@ -163,7 +163,7 @@ def test_not_enough_memory_is_a_users_error_and_not_a_failed_gate(data):
     code = (
         "import sys, rlassay.cli, rlassay.inspection as i\n"
         "def full(*a, **k): raise MemoryError\n"
-        "i.inspect_source = full\n"
+        "i.inspect_loaded = full\n"
         "sys.argv = ['rlassay', 'inspect', sys.argv[1]]; rlassay.cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code, data], capture_output=True, text=True)
@@ -178,7 +178,7 @@ def test_impossible_targets_are_refused_before_the_work(data, name, where):
 
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300])
 def test_impossible_sources_are_one_sentence(name):
-    for command in ("inspect", "score", "learn"):
+    for command in ("inspect", "score"):
         assert "unknown user" in (told := refusal(command, name)) or "too long" in told
 
 

@@ -18,15 +18,20 @@ def in_existing_folder(target: Target) -> Target:
     """Callback of an option that names an output: refused before anything is computed; `-` is stdout."""
     if target is None or str(target) == "-":
         return target
+    from rlassay.engine.targets import cannot_write
     from rlassay.errors import DatasetError
 
     folder = Path(target).parent
-    if not folder.is_dir():
+    try:
+        there, taken = folder.is_dir(), Path(target).is_dir()
+    except OSError as error:  # a name that cannot be
+        raise cannot_write(Path(target), error) from None
+    if not there:
         raise DatasetError(
             f"cannot write {target}: there is no folder {folder}",
             remedy=f"mkdir -p {shlex.quote(str(folder))}",
         )
-    if Path(target).is_dir():
+    if taken:
         raise DatasetError(f"cannot write {target}: it is a folder", remedy="name a file in it")
     return target
 

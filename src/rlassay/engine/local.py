@@ -91,7 +91,9 @@ class LocalEngine:
             code = self._call_worker(store, folder, slot * self.threads)
         finally:
             slots.put(slot)
-        if code in _INTERRUPTED:  # Ctrl-C reaches workers as well, and one may be faster than we are
+        if (
+            code in _INTERRUPTED
+        ):  # Ctrl-C reaches workers as well, and one may be faster than we are
             _leaving.wait(_ENDING)
         if _leaving.is_set():
             threading.Event().wait()  # this process ends; a task that was cut short has not failed
