@@ -28,10 +28,11 @@ COLLECTING = (
 
 @dataclass(frozen=True)
 class Command:
-    """One command line, run in a folder of its own with `data.npz`; `outputs` are compared with an undisturbed run.
+    """One command line, run in a folder of its own with `data.npz` and `broken.npz`; `outputs` are compared with an
+    undisturbed run.
 
     `results` are patterns of files that are not made again once they are there; `damaged` those of the store or the run
-    that are damaged on purpose.
+    that are damaged on purpose. With `workers` a fault may hit one of them, which the command then tells of.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Command:
     outputs: tuple[str, ...]
     results: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
+    workers: bool = False
     launcher: tuple[str, ...] = ("-m", "rlassay")
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -77,6 +79,11 @@ COMMANDS = (
         ("better.npz", "curation.json"),
     ),
     Command(
+        "repair",
+        ("repair", "broken.npz", "-o", "mended.npz", "--force", "--json", "repair.json"),
+        ("mended.npz", "repair.json"),
+    ),
+    Command(
         "score",
         (
             "score",
@@ -87,10 +94,24 @@ COMMANDS = (
             "card.json",
             "--html",
             "page.html",
-            "--episodes",
-            "episodes.csv",
         ),
-        ("card.json", "episodes.csv", "page.html"),
+        ("card.json", "page.html"),
+    ),
+    Command(
+        "score-learned",
+        (
+            "score",
+            "data.npz",
+            "--scores",
+            "q,bwd.exact",
+            "--preset",
+            "fast",
+            "--set",
+            "critic.steps=20",
+            "--json",
+            "card.json",
+        ),
+        ("card.json",),
     ),
     Command(
         "train",
@@ -116,6 +137,7 @@ COMMANDS = (
         ("oracle.json",),
         ("store/runs/*/*/result.json",),
         STORED,
+        workers=True,
     ),
     Command(
         "collect",
@@ -129,14 +151,21 @@ COMMANDS = (
         ("study", "fig1", "--run", "--results", "results", "--zoo", str(HERE.parent / "zoo")),
         ("results/fig1/runs.csv", "results/fig1/curves.csv", "results/fig1/table.csv"),
         ("store/runs/*/*/result.json",),
-        STORED,
+        (*STORED, "store/datasets/*/*.json"),
+        workers=True,
         launcher=(str(HERE / "fault_study.py"),),
     ),
 )
 
 
-def write_data(path: Path, rows: int = 600) -> None:
-    """Random rows of Pendulum's shape, the same every time."""
+def write_inputs(folder: Path) -> None:
+    """What the commands read."""
+    write_data(folder / "data.npz")
+    write_data(folder / "broken.npz", broken=True)
+
+
+def write_data(path: Path, rows: int = 600, *, broken: bool = False) -> None:
+    """Random rows of Pendulum's shape, the same every time; a broken one has lost numbers and a repeated episode."""
     from rlassay.formats import load, save
 
     rng = np.random.default_rng(0)
@@ -148,6 +177,10 @@ def write_data(path: Path, rows: int = 600) -> None:
         "terminals": np.zeros(rows, bool),
         "timeouts": ends,
     }
+    if broken:
+        for name in ("observations", "actions", "rewards"):
+            columns[name][100:150] = columns[name][:50]
+        columns["observations"][[20, 333]] = np.nan
     save(load(columns, env_id="Pendulum-v1"), path)
 
 

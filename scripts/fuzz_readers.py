@@ -55,6 +55,23 @@ def minari_hdf5(path: Path) -> Columns:
         )
 
 
+def minari_tables(path: Path) -> Columns:
+    """A folder an episode; the last row of each holds the final observation alone."""
+    total = json.loads((path / "data" / "metadata.json").read_text())["total_episodes"]
+    rows = []
+    for folder in (path / "data" / str(index) for index in range(total)):
+        read = [row for file in sorted(folder.glob("part-*")) for row in _rows_in(file)]
+        rows += [{"rewards": np.nan, **row} for row in read[:-1]]  # unknown, which `inspect` fails
+    return _columns(rows, ("observations", "actions", "rewards"))
+
+
+def _rows_in(file: Path) -> list[dict]:
+    if file.suffix == ".parquet":
+        return pq.read_table(file).to_pylist()
+    with pa.OSFile(str(file)) as source:
+        return pa.ipc.open_file(source).read_all().to_pylist()
+
+
 def arrays(path: Path) -> Columns:
     if path.is_dir():
         found = {file.stem: np.load(file) for file in path.glob("*.npy")}
@@ -145,13 +162,18 @@ def stable_baselines(path: Path) -> Columns:
 
 
 def _by_episode(rows: list[dict], episode: str, step: str | None) -> list[dict]:
+    """Episodes in the order of their first row; without such a column, rows as they come."""
+    if episode not in rows[0]:
+        return rows
     order = {name: i for i, name in reversed(list(enumerate(row[episode] for row in rows)))}
-    return sorted(rows, key=lambda row: (order[row[episode]], row[step] if step else 0))
+    counted = step is not None and step in rows[0]
+    return sorted(rows, key=lambda row: (order[row[episode]], row[step] if counted else 0))
 
 
 def _columns(rows: list[dict], names: tuple[str, str, str]) -> Columns:
-    observations, actions, rewards = ([row[name] for row in rows] for name in names)
-    return _wide(observations), _wide(actions), np.array(rewards, float)
+    observations, actions = ([row[name] for row in rows] for name in names[:2])
+    rewards = np.array([row[names[2]] for row in rows], float) if names[2] in rows[0] else None
+    return _wide(observations), _wide(actions), rewards
 
 
 def rllib_json(path: Path) -> Columns:
@@ -172,7 +194,7 @@ def rllib_parquet(path: Path) -> Columns:
 
 
 def rlds(path: Path) -> Columns:
-    rows = [row for row in pq.read_table(path).to_pylist() if not row["is_last"]]
+    rows = [row for row in pq.read_table(path).to_pylist() if not row.get("is_last")]
     return _columns(rows, ("observation", "action", "reward"))
 
 
@@ -204,6 +226,8 @@ READERS: dict[str, Callable[[Path], Columns]] = {
     "d3rlpy-v1": flat_hdf5,
     "d3rlpy-v2": d3rlpy_v2,
     "minari-hdf5": minari_hdf5,
+    "minari-arrow": minari_tables,
+    "minari-parquet": minari_tables,
     "npz": arrays,
     "npy": arrays,
     "ogbench": ogbench,

@@ -123,3 +123,23 @@ def test_only_damage_is_called_damage(error, match):
     with pytest.raises(DatasetError, match=match) as caught, guards.refusing("x.h5", "HDF5"):
         raise error
     assert ("damaged" in str(caught.value)) == (match == "damaged")
+
+
+@pytest.mark.parametrize(("rows", "width"), [(120_000, 24), (3_000, 1_000)])
+def test_inspecting_compares_in_blocks(rows, width):
+    """So that memory stays small, of wide rows as well."""
+    import tracemalloc
+
+    from rlassay.formats import load
+    from rlassay.inspection import order, values
+
+    numbers = np.random.default_rng(0).normal(size=(rows, width)).astype(np.float32)
+    columns = {"observations": numbers, "actions": np.zeros((rows, 1)), "rewards": np.zeros(rows)}
+    data = load(columns | {"terminals": np.arange(rows) % 100 == 99})
+    assert data.next_observations.nbytes >= numbers.nbytes  # made once, on demand
+    tracemalloc.start()
+    for check in (values.finite, order.alignment, order.jump_rows):
+        check(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * numbers.nbytes  # four times with all rows at once

@@ -38,6 +38,7 @@ INTERRUPTED = 130  # exit code, for SIGINT and SIGTERM alike
 _kept = "what was finished is kept, and unfinished outputs were removed"
 _endings: list[Callable[[], None]] = []
 _listening = False
+_ending = threading.Event()
 
 
 def on_interrupt(sentence: str) -> None:
@@ -61,13 +62,13 @@ def leave_on_signals(*, quiet: bool = False) -> None:
     if _listening or threading.current_thread() is not threading.main_thread():
         return
     _listening = True
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, frame: None)
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     threading.Thread(target=_wait_for_signal, args=(reading, quiet), daemon=True).start()
+    for number in (signal.SIGINT, signal.SIGTERM):  # last: a signal is never swallowed unheard
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, frame: None)
     atexit.register(_be_deaf)
 
 
@@ -87,6 +88,7 @@ def leave(code: int, line: str = "") -> None:
     """End this process now: say why, end what it started, remove what it had not finished."""
     from rlassay.words import printable
 
+    _ending.set()
     if line:
         shown_again = "\r\x1b[2K\x1b[?25h" if os.isatty(2) else ""  # a bar hides the cursor
         os.write(2, (shown_again + printable(line, lines=True)).encode(errors="backslashreplace"))
@@ -99,6 +101,15 @@ def leave(code: int, line: str = "") -> None:
     flushing.start()
     flushing.join(0.5)  # a reader that does not read must not keep us
     os._exit(code)
+
+
+def stand_by_if_leaving() -> None:
+    """For the thread that works: where another one is ending this process, it has the last word.
+
+    It removes what is half written, so that the work may fail now for no other reason.
+    """
+    if _ending.is_set():
+        threading.Event().wait()
 
 
 def _flush_output() -> None:

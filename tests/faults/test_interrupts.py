@@ -7,23 +7,20 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rlassay.engine.inventory import stored_runs
-from rlassay.formats import load, save
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from fault_commands import settings, write_data
-
-from faults import orphans_of
+from fault_judge import orphans_of
 
 LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")
 COMMANDS = {
     "train": ("train", "bc", "data.npz", "-o", "run", *settings(LONG)),
     "oracle": ("oracle", "data.npz", "--agents", "bc", "--seeds", "2", *settings(LONG)),
     "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000"),
-    "convert": ("convert", "large.npz", "out.hdf5"),
+    "convert": ("convert", "data.npz", "out.hdf5"),
 }
 KEPT = {
     "train": "the last checkpoint in run is kept",
@@ -37,20 +34,15 @@ KEPT = {
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("interrupts")
     write_data(folder / "data.npz")
-    rng = np.random.default_rng(0)  # noise does not compress: writing takes long enough to be met
-    rows = 400_000
-    columns = {
-        "observations": rng.normal(size=(rows, 30)),
-        "actions": rng.normal(size=(rows, 2)),
-        "rewards": rng.normal(size=rows),
-        "terminals": np.arange(rows) % 100 == 99,
-    }
-    save(load(columns), folder / "large.npz")
     return folder
 
 
-def start(folder: Path, name: str) -> subprocess.Popen:
+def start(folder: Path, name: str, how: signal.Signals) -> subprocess.Popen:
+    """The command; `convert` is over too soon to be met, so it sends itself the signal when all is written."""
     environment = {**os.environ, "RLASSAY_STORE": f"{folder}/store"}
+    if name == "convert":
+        kind = {signal.SIGINT: "int", signal.SIGTERM: "term"}[how]
+        environment["RLASSAY_FAULT"] = f"{kind}@1:written out.hdf5"
     command = [sys.executable, "-m", "rlassay", *COMMANDS[name]]
     return subprocess.Popen(
         command,
@@ -64,22 +56,24 @@ def start(folder: Path, name: str) -> subprocess.Popen:
 
 def is_working(process: subprocess.Popen, folder: Path, name: str) -> bool:
     """The part that takes long has begun."""
-    if name == "convert":
-        return any(folder.glob(".out.hdf5.*.part"))
     if name == "oracle":
         return any(run.state == "running" for run in stored_runs(folder / "store"))
     return "jaxlib" in Path(f"/proc/{process.pid}/maps").read_text()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("name", COMMANDS)
+INTERRUPTED = [(name, signal.SIGINT) for name in COMMANDS]
+INTERRUPTED += [(name, signal.SIGTERM) for name in ("train", "convert")]  # heard by the same thread
+
+
+@pytest.mark.parametrize(("name", "how"), INTERRUPTED)
 def test_one_line_and_130(folder, name, how):
-    process = start(folder, name)
-    while not is_working(process, folder, name):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.05)
-    time.sleep(0 if name == "convert" else 2)
-    process.send_signal(how)
+    process = start(folder, name, how)
+    if name != "convert":
+        while not is_working(process, folder, name):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.05)
+        time.sleep(1)
+        process.send_signal(how)
     out, err = process.communicate()
     assert process.returncode == 130, err
     assert f"rlassay: interrupted; {KEPT[name]}" in err and "Traceback" not in err and out == ""
@@ -92,3 +86,20 @@ def test_a_task_that_was_cut_short_has_not_failed(folder):
     """After the interrupted oracles above no run is called failed."""
     assert list(folder.glob("store/runs/*/*/task.json"))
     assert list(folder.glob("store/runs/*/*/failure.json")) == []
+
+
+def test_work_that_fails_while_the_process_ends_says_nothing(tmp_path):
+    """What is half written is removed under the writer's hands; the code stays that of the interruption."""
+    write_data(tmp_path / "data.npz")
+    code = (
+        "import os, sys, time, threading, signal; from rlassay import runtime, formats; from rlassay.cli import main\n"
+        "runtime.leave_on_signals(); gone = threading.Event()\n"
+        "runtime.before_leaving(lambda: (gone.set(), time.sleep(1)))\n"
+        "def fails(*a, **k): os.kill(os.getpid(), signal.SIGTERM); gone.wait(); raise OSError('no such part')\n"
+        "formats.load = fails; sys.argv = ['rlassay', 'convert', 'data.npz', 'out.npz']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 130, done.stderr
+    assert done.stderr.startswith("rlassay: interrupted; ") and done.stderr.count("\n") == 1

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 import pytest
-from cards import make_card, make_comparison, three_cards
+from cards import make_card, make_comparison, make_curation, three_cards
 
 from rlassay.engine.files import write_json
 from rlassay.errors import DatasetError
@@ -138,39 +138,8 @@ def test_every_result_says_its_file_and_needs_its_folder(tmp_path):
         assert "there is no folder no; mkdir -p no" in ended.stderr
 
 
-def curation():
-    return {
-        "schema": "rlassay.curation/1",
-        "source": "data/<b>x.npz",
-        "out": "y.npz",
-        "rule": {"keep": 0.5, "by": "return"},
-        "kept": [0, 2],
-        "dropped": [1, 3],
-        "notes": ["a <i>note</i>"],
-        "dry_run": False,
-        "version": "0.2.0",
-        "fingerprint": "ab",
-        "before": {
-            "episodes": 4,
-            "transitions": 40,
-            "scores": {
-                "return": {"value": 10.0, "interval": [9.0, 11.0], "direction": "higher"},
-                "bc_error": {"value": 0.5, "interval": [0.4, 0.6], "direction": "lower"},
-            },
-        },
-        "after": {
-            "episodes": 2,
-            "transitions": 18,
-            "scores": {
-                "return": {"value": 15.0, "interval": [14.0, 16.0], "direction": "higher"},
-                "bc_error": {"value": 0.45, "interval": [0.35, 0.55], "direction": "lower"},
-            },
-        },
-    }
-
-
 def test_a_curation_shows_before_and_after(tmp_path):
-    write_json(tmp_path / "curation.json", curation())
+    write_json(tmp_path / "curation.json", make_curation())
     ended = report("curation.json", "-o", "page.html", cwd=tmp_path)
     assert ended.returncode == 0, ended.stderr
     page = (tmp_path / "page.html").read_text()
@@ -183,10 +152,10 @@ def test_a_curation_shows_before_and_after(tmp_path):
 
 
 def test_a_curation_is_rendered_alone_and_whole(tmp_path):
-    write_json(tmp_path / "curation.json", curation())
+    write_json(tmp_path / "curation.json", make_curation())
     write_json(tmp_path / "card.json", make_card().to_dict())
     ended = report("curation.json", "card.json", cwd=tmp_path)
     assert ended.returncode == 2
     assert "render each curation alone" in ended.stderr
-    write_json(tmp_path / "curation.json", curation() | {"after": {"scores": {"return": 3}}})
+    write_json(tmp_path / "curation.json", make_curation() | {"after": {"scores": {"return": 3}}})
     assert "damaged at `after.scores`" in report("curation.json", cwd=tmp_path).stderr

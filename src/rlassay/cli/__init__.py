@@ -18,7 +18,7 @@ from rlassay.cli.guarding import (
     sentence_of,
 )
 from rlassay.errors import RlassayError
-from rlassay.runtime import leave_on_signals
+from rlassay.runtime import leave_on_signals, stand_by_if_leaving
 
 
 class _Commands(GuardedCommands):
@@ -98,6 +98,7 @@ def main() -> None:
         try:
             app(prog_name="rlassay")
         finally:
+            stand_by_if_leaving()
             flush_output()
     except ReaderGone as error:
         forget_output()

@@ -31,17 +31,23 @@ def report_command(
     ] = False,
 ) -> None:
     """Render saved scorecards, a saved comparison or a saved curation as one HTML page."""
-    from rlassay.report.saved import read_curation, read_saved
+    from rlassay.report.saved import drawn_from, read_curation
 
     require_outputs(out)
-    curation = read_curation(cards)
-    if curation is not None:
-        from rlassay.report.curated import write_curation_page
+    with drawn_from(cards):
+        curation = read_curation(cards)
+        if curation is not None:
+            from rlassay.report.curated import write_curation_page
 
-        write_curation_page(curation, out)
-    else:
-        from rlassay.report.page import write_page
-
-        found, comparison = read_saved(cards)
-        write_page(found, out, comparison, history)
+            write_curation_page(curation, out)
+        else:
+            _write_cards(cards, out, history)
     say_written(out)
+
+
+def _write_cards(paths: list[Path], out: Path, history: bool) -> None:
+    from rlassay.report.page import write_page
+    from rlassay.report.saved import read_saved
+
+    cards, comparison = read_saved(paths)
+    write_page(cards, out, comparison, history)

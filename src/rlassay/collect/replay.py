@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rlassay.engine.faults import reached
 from rlassay.errors import DatasetError
 
 
@@ -71,10 +72,12 @@ class Replay:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with open(self.path, "r+b" if self.path.exists() else "w+b") as file:
+                reached("opened", self.path)
                 file.seek(self.flushed * self.rows.itemsize)
                 file.write(self.rows[self.flushed : self.count].tobytes())
                 file.flush()
                 os.fsync(file.fileno())
+                reached("written", self.path)
         except OSError as error:
             raise DatasetError(
                 f"cannot write {self.path} ({error.strerror or error})",

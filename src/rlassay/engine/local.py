@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -18,9 +19,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rlassay.engine.store import RunStore, Task
-from rlassay.runtime import available_cores, before_leaving
+from rlassay.runtime import INTERRUPTED, available_cores, before_leaving
 
 _ENDING = 1.0  # seconds a worker has to end by itself after an interruption
+_INTERRUPTED = {INTERRUPTED, -signal.SIGINT, -signal.SIGTERM}
 _processes: set[subprocess.Popen] = set()  # workers of this process that are running
 _leaving = threading.Event()
 
@@ -89,6 +91,10 @@ class LocalEngine:
             code = self._call_worker(store, folder, slot * self.threads)
         finally:
             slots.put(slot)
+        if (
+            code in _INTERRUPTED
+        ):  # Ctrl-C reaches workers as well, and one may be faster than we are
+            _leaving.wait(_ENDING)
         if _leaving.is_set():
             threading.Event().wait()  # this process ends; a task that was cut short has not failed
         result = store.result(task)

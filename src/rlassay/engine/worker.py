@@ -22,6 +22,7 @@ from rlassay.runtime import (
     leave,
     leave_on_signals,
     load_plugins,
+    stand_by_if_leaving,
     use_threads,
 )
 
@@ -47,6 +48,7 @@ def main(arguments: list[str]) -> int:
                 keep_compiled_programs()
                 store.finish(task, resolve(task.function)(task.settings, task.data, folder))
     except Exception as error:
+        stand_by_if_leaving()
         store.fail(task, describe(error))
         if not isinstance(error, RlassayError):
             raise

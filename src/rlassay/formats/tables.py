@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from rlassay.errors import DatasetError
 from rlassay.formats.assemble import refuse_image
+from rlassay.formats.footers import stored_sizes
 from rlassay.formats.guards import Budget, plain_file, refusing
 
 WIDEST_ROW = 1_000_000  # numbers in one row of one column
@@ -80,20 +81,12 @@ def read_parquet(path: Path, columns: list[str], budget: Budget) -> pa.Table:
     with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
         present = [name for name in columns if name in file.schema_arrow.names]
         claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
-        stored = _uncompressed(file.metadata, set(present))
+        sizes = stored_sizes(path).items()
+        stored = sum(size for name, size in sizes if _outer(name, set(present)))
         budget.take(max(claimed * file.metadata.num_rows, stored), str(path))
         table = file.read(columns=present, use_threads=False)
         table.validate(full=True)
         return table
-
-
-def _uncompressed(metadata: pq.FileMetaData, names: set[str] | None = None) -> int:
-    """Bytes of the named columns, or of all, as the file states them."""
-    groups = [metadata.row_group(index) for index in range(metadata.num_row_groups)]
-    if names is None:
-        return sum(group.total_byte_size for group in groups)
-    columns = [group.column(index) for group in groups for index in range(group.num_columns)]
-    return sum(c.total_uncompressed_size for c in columns if _outer(c.path_in_schema, names))
 
 
 def _outer(path: str, names: set[str]) -> bool:
@@ -172,5 +165,5 @@ def validate_arrow(path: Path, budget: Budget) -> list[int]:
 def validate_parquet(path: Path, budget: Budget) -> list[int]:
     """Check a Parquet file in the same way; one entry, its rows."""
     with pq.ParquetFile(plain_file(path), memory_map=False) as file:
-        budget.take(_uncompressed(file.metadata), str(path))
+        budget.take(sum(stored_sizes(path).values()), str(path))
         return [file.metadata.row_group(i).num_rows for i in range(file.metadata.num_row_groups)]

@@ -22,7 +22,8 @@ SHUFFLED = 0.5  # share of rows beyond which no missing border explains it
 LEAST_STEPS = 100  # to know the usual step
 JUMP = 20.0  # times the 99th percentile of a dimension's steps
 SAMPLE = 100_000  # rows for the percentile
-BLOCK = 65_536  # rows compared at once, so that memory stays small
+SAMPLED_NUMBERS = 64 * SAMPLE
+BLOCK_NUMBERS = 2**20  # compared at once, so that memory stays small
 SHIFTS = {
     0: "next_observations repeat the row's own observation",
     2: "next_observations are one row late",
@@ -177,12 +178,18 @@ def agree(data: Dataset, rows: np.ndarray, shift: int) -> np.ndarray:
     """Where next_observations[row] is observations[row + shift]."""
     tolerance = SAME * np.nan_to_num(data.observation_statistics[1])
     same_rows = np.empty(len(rows), bool)
-    for first in range(0, len(rows), BLOCK):
-        block = rows[first : first + BLOCK]
+    size = block_size(data)
+    for first in range(0, len(rows), size):
+        block = rows[first : first + size]
         following, expected = data.next_observations[block], data.observations[block + shift]
         same = np.abs(following - expected) <= tolerance
-        same_rows[first : first + BLOCK] = (same | (following == expected)).all(axis=1)
+        same_rows[first : first + size] = (same | (following == expected)).all(axis=1)
     return same_rows
+
+
+def block_size(data: Dataset) -> int:
+    """Rows compared at once."""
+    return max(1, BLOCK_NUMBERS // data.observation_dim)
 
 
 def shift_of(data: Dataset, odd: np.ndarray) -> int | None:
@@ -216,8 +223,9 @@ def jump_rows(data: Dataset) -> np.ndarray:
     if limit is None:
         return inside[:0]
     found_rows = []
-    for first in range(0, len(inside), BLOCK):
-        block = inside[first : first + BLOCK]
+    size = block_size(data)
+    for first in range(0, len(inside), size):
+        block = inside[first : first + size]
         step = np.abs(data.observations[block + 1] - data.observations[block])
         found_rows.append(block[(step > limit).any(axis=1)])
     return np.concatenate(found_rows)
@@ -228,7 +236,8 @@ def step_bound(data: Dataset) -> np.ndarray | None:
     inside = np.flatnonzero(data.next_action_valid)
     if len(inside) < LEAST_STEPS:
         return None
-    sample = inside[:: -(-len(inside) // SAMPLE)]
+    most = max(LEAST_STEPS, min(SAMPLE, SAMPLED_NUMBERS // data.observation_dim))
+    sample = inside[:: -(-len(inside) // most)]
     steps = np.abs(data.observations[sample + 1] - data.observations[sample])
     usual = np.quantile(steps, 0.99, axis=0)
     return np.where(usual > 0, JUMP * usual, np.inf)  # what rarely moves has no usual step

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rlassay.errors import DatasetError, SettingsError
+from rlassay.errors import DatasetError, RlassayError, SettingsError
 from rlassay.results.card import Score, Scorecard, read_cards
 
 COMPARISON = "rlassay.comparison/1"
 CURATION = "rlassay.curation/1"
 SECTIONS = ("dataset", "settings", "diagnosis", "series", "inspection", "software", "seconds")
+LARGEST = sys.float_info.max
+LONGEST_CAUSE = 200  # characters of what Python says
+BREAKS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError)
 DRAWN = ("episodes", "calibration", "training")  # parts of `series` that are columns of numbers
 
 
@@ -62,6 +67,22 @@ def _curation(path: Path) -> dict[str, Any] | None:
         if not isinstance(scores, Mapping) or not all(map(_has_value, scores.values())):
             raise _damaged(path, f"{part}.scores")
     return content
+
+
+@contextmanager
+def drawn_from(paths: list[Path]) -> Iterator[None]:
+    """A file may pass the checks here and still be none that scoring wrote: what then breaks the drawing is its fault."""
+    try:
+        yield
+    except RlassayError:
+        raise
+    except BREAKS as error:
+        names = " ".join(map(str, paths))
+        cause = f"{type(error).__name__}: {error}"[:LONGEST_CAUSE]
+        raise DatasetError(
+            f"{names} cannot be drawn, it is damaged or was edited ({cause})",
+            remedy="score the dataset again",
+        ) from error
 
 
 def _has_value(score: Any) -> bool:
@@ -127,7 +148,8 @@ def _is_ranking(part: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """A card holds finite numbers only, none of them beyond a float."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _damaged(path: Path, part: str) -> DatasetError:

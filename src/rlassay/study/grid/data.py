@@ -13,7 +13,7 @@ from rlassay.collect import make_dataset
 from rlassay.collect.graded import RolloutSettings, describe
 from rlassay.collect.recipes import RANDOM_STEP, Recipe
 from rlassay.collect.sources import Actors, ZooActors
-from rlassay.engine.files import write_json
+from rlassay.engine.files import read_or_set_aside, write_json
 from rlassay.runtime import state_folder
 from rlassay.study.grid.plan import Profile, fresh_recipes, study_recipes
 
@@ -66,13 +66,22 @@ def stored_dataset(
     identity = identity_of(actors, recipe, settings)
     path = state_folder() / "datasets" / actors.env_id / f"{recipe.name}-{identity}.npz"
     beside = path.with_suffix(".json")
-    if not (path.exists() and beside.exists()):
+    fingerprint = read_or_set_aside(beside, _fingerprint_in)
+    if fingerprint is None or not path.exists():
         report(f"rolling out {actors.env_id} {recipe.name}")
         data = make_dataset(actors, recipe, settings)
         formats.save(data, path)
-        write_json(beside, {"fingerprint": data.fingerprint})
-    fingerprint = json.loads(beside.read_text())["fingerprint"]
+        fingerprint = data.fingerprint
+        write_json(beside, {"fingerprint": fingerprint})
     return StudyData(actors.env_id, recipe.name, path, fingerprint, identity)
+
+
+def _fingerprint_in(beside: Path) -> str:
+    """What the file beside a dataset tells of it; anything else is damage."""
+    found = json.loads(beside.read_text())["fingerprint"]
+    if not isinstance(found, str) or not found:
+        raise ValueError("it holds no fingerprint")
+    return found
 
 
 def identity_of(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:
