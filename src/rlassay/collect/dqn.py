@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from rlassay.agents.discrete.actions import double_target
-from rlassay.agents.discrete.dqn import DQNState, critic_loss
-from rlassay.agents.learner import descend, new_learner
+from rlassay.agents.discrete import double
+from rlassay.agents.discrete.dqn import critic_loss
+from rlassay.agents.learner import new_learner
 from rlassay.collect.online import NETWORK_STREAM, OnlineTrainer
 from rlassay.collect.settings import DQNSettings
 from rlassay.kernel import fitting, nets
@@ -32,13 +32,10 @@ class Burst(NamedTuple):
     not_terminal: jax.Array
 
 
-def update(settings: DQNSettings, state: DQNState, data: None, batch: Burst):
+def update(settings: DQNSettings, state: double.DoubleState, data: None, batch: Burst):
     """One update of the critic and its target."""
-    adam = optax.adam(settings.learning_rate)
-    target = double_target(state.critic.params, state.critic_target, batch, settings.discount)
-    critic, loss, _ = descend(adam, state.critic, critic_loss, batch, target, settings)
-    moved = nets.polyak(state.critic_target, critic.params, settings.target_rate)
-    return DQNState(critic, moved), {"critic_loss": loss, "target": target.mean()}
+    state, info = double.update(settings, state, batch, critic_loss)
+    return state, {name: info[name] for name in ("critic_loss", "target")}
 
 
 @functools.lru_cache
@@ -59,11 +56,11 @@ class Trainer(OnlineTrainer):
         """How many actions there are."""
         return int(self.env.action_space.n)
 
-    def fresh_state(self) -> DQNState:
+    def fresh_state(self) -> double.DoubleState:
         rng, width = np.random.default_rng([self.seed, NETWORK_STREAM]), self.settings.hidden
         critic = nets.init_mlp(rng, (self.observation_dim, width, width, self.count))
         adam = optax.adam(self.settings.learning_rate)
-        return DQNState(new_learner(adam, critic), jax.tree.map(jnp.array, critic))
+        return double.DoubleState(new_learner(adam, critic), jax.tree.map(jnp.array, critic))
 
     def policy(self) -> Policy:
         return self.policy_of(self.state.critic.params, discrete=True)

@@ -1,4 +1,4 @@
-"""What agents of discrete actions share: action numbers in a batch, values of all actions at once, the double target."""
+"""What agents of discrete actions share: action numbers in a batch, values of all actions at once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from rlassay.agents import losses
 from rlassay.agents.agent import Agent, Shapes, TrainSettings, make_agent
 from rlassay.agents.columns import Batch, Columns
 from rlassay.kernel import nets
@@ -35,15 +34,6 @@ def expected(values: jax.Array, logits: jax.Array) -> jax.Array:
 def log_prob(logits: jax.Array, actions: jax.Array) -> jax.Array:
     """Log-probability of the named actions under the softmax of the logits."""
     return taken(jax.nn.log_softmax(logits), actions)
-
-
-def double_target(
-    critic: nets.Params, critic_target: nets.Params, batch: Any, discount: float
-) -> jax.Array:
-    """One-step target at the action the critic prefers, valued by its target network (double DQN)."""
-    preferred = nets.mlp(critic, batch.next_observations).argmax(axis=-1)
-    following = taken(nets.mlp(critic_target, batch.next_observations), preferred)
-    return losses.td_target(batch.rewards, batch.not_terminal, discount, following)
 
 
 def greedy_act(layers: Callable[[Any], nets.Params]) -> Callable[[Any, jax.Array], jax.Array]:
