@@ -1,6 +1,8 @@
 """Training without a simulator: the held-out error against a calculation by hand, early stopping, longer runs, odd files."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -141,6 +143,26 @@ def test_a_file_whose_environment_cannot_be_made_is_judged_by_itself(tmp_path):
         train_agent("bc", data, "Nowhere-v0", folder=tmp_path / "named", settings=PLAN)
     with pytest.raises(SettingsError, match="cannot make the environment"):
         train_agent("iql", data, folder=tmp_path / "iql", settings=PLAN)
+
+
+def test_without_gymnasium_the_file_judges_itself(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    data = walks(episodes=6, length=10, dims=(3, 1), bounds=2.0, env_id="Pendulum-v1")
+    run = train_agent("bc", data, folder=tmp_path, settings=PLAN)
+    assert run.env_id is None and "simulator extra" in run.to_json()["held_out"]["reason"]
+
+
+def test_a_policy_is_loaded_and_acts_in_numpy_alone(tmp_path):
+    train_agent("bc", demonstrations(), folder=tmp_path, settings=PLAN)
+    code = (
+        "import sys, numpy, rlassay; policy = rlassay.load_policy(sys.argv[1])\n"
+        "print(policy(numpy.zeros((2, 3))).shape, sorted({'jax', 'gymnasium'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(2, 2) []"
+    with pytest.raises(DatasetError, match="not a policy of rlassay"):
+        rlassay.load_policy(tmp_path / "log.csv")
 
 
 def test_settings_that_would_reach_nothing_are_refused(tmp_path):

@@ -32,9 +32,15 @@ class Burst(NamedTuple):
     not_terminal: jax.Array
 
 
+def optimiser(settings: DQNSettings) -> optax.GradientTransformation:
+    """Adam whose rate falls to zero over the run: at a constant one the last actor is good or bad by chance."""
+    assert settings.steps is not None
+    return optax.adam(optax.linear_schedule(settings.learning_rate, 0.0, settings.steps))
+
+
 def update(settings: DQNSettings, state: double.DoubleState, data: None, batch: Burst):
     """One update of the critic and its target."""
-    state, info = double.update(settings, state, batch, critic_loss)
+    state, info = double.update(optimiser(settings), settings, state, batch, critic_loss)
     return state, {name: info[name] for name in ("critic_loss", "target")}
 
 
@@ -59,8 +65,8 @@ class Trainer(OnlineTrainer):
     def fresh_state(self) -> double.DoubleState:
         rng, width = np.random.default_rng([self.seed, NETWORK_STREAM]), self.settings.hidden
         critic = nets.init_mlp(rng, (self.observation_dim, width, width, self.count))
-        adam = optax.adam(self.settings.learning_rate)
-        return double.DoubleState(new_learner(adam, critic), jax.tree.map(jnp.array, critic))
+        learner = new_learner(optimiser(self.settings), critic)
+        return double.DoubleState(learner, jax.tree.map(jnp.array, critic))
 
     def policy(self) -> Policy:
         return self.policy_of(self.state.critic.params, discrete=True)

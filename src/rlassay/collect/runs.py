@@ -21,6 +21,7 @@ from rlassay.progress import progress
 from rlassay.runtime import state_folder
 
 # What a run's numbers depend on; how far it goes and how often it looks up is not part of its identity.
+# DQN's rate falls over its steps, so there they are.
 _NOT_IDENTITY = ("steps", "eval_every", "eval_episodes", "checkpoint_every")
 
 
@@ -37,7 +38,8 @@ def learner(settings: Any) -> ModuleType:
 def run_folder(env_id: str, seed: int, settings: Any) -> Path:
     """The folder of one run; other settings or another revision of the collector get another folder."""
     described = learner(settings).describe(settings)
-    identity = {k: v for k, v in described.items() if k not in _NOT_IDENTITY}
+    left_out = _NOT_IDENTITY if collector(settings) == "td3" else _NOT_IDENTITY[1:]
+    identity = {k: v for k, v in described.items() if k not in left_out}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
     return state_folder() / "collect" / env_id / f"seed{seed}-{digest}"
 

@@ -39,7 +39,7 @@ class DQNSettings:
     random_steps: int = 1_000  # random actions before the first update
     batch_size: int = 128
     hidden: int = 64  # width of the two hidden layers
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-3  # at the start; it falls to zero over the steps
     discount: float = 0.99
     target_rate: float = 0.01
     huber_delta: float = 1.0  # errors beyond count linearly

@@ -46,9 +46,14 @@ def init(settings: DoubleSettings, shapes: Shapes, seed: int) -> DoubleState:
     return DoubleState(new_learner(adam, critic), jax.tree.map(jnp.array, critic))
 
 
-def update(settings: Any, state: DoubleState, batch: Any, critic_loss: Callable[..., Any]):
-    """Critic, then target, on one batch."""
-    adam = optax.adam(settings.learning_rate)
+def update(
+    adam: optax.GradientTransformation,
+    settings: Any,
+    state: DoubleState,
+    batch: Any,
+    critic_loss: Callable[..., Any],
+):
+    """Critic, then target, on one batch; online DQN has the same."""
     target = target_value(state.critic.params, state.critic_target, batch, settings.discount)
     critic, _, info = descend(adam, state.critic, critic_loss, batch, target, settings)
     moved = nets.polyak(state.critic_target, critic.params, settings.target_rate)
@@ -65,7 +70,8 @@ def step(
     critic_loss: Callable[..., Any],
 ):
     """One update."""
-    return update(settings, state, batch_of(columns, inputs.rows, shapes), critic_loss)
+    batch, adam = batch_of(columns, inputs.rows, shapes), optax.adam(settings.learning_rate)
+    return update(adam, settings, state, batch, critic_loss)
 
 
 def make_double(settings: DoubleSettings, shapes: Shapes, critic_loss: Callable[..., Any]) -> Agent:
