@@ -50,6 +50,12 @@ def finished_actors(env_id: str, seeds: list[int], settings: TD3Settings) -> Run
     return RunActors(env_id, done)
 
 
+def trained_with_td3(manifest: dict) -> dict:
+    """The manifest without the actors of DQN, whose levels and returns are their own (train_discrete_zoo.py)."""
+    found = manifest["environments"].items()
+    return {"environments": {k: e for k, e in found if e.get("collector", "td3") == "td3"}}
+
+
 def curve_rows(manifest: dict) -> list[dict]:
     rows = []
     for env_id, environment in manifest["environments"].items():
@@ -212,7 +218,7 @@ def main() -> None:
                 replay_seed=known.get("seed", first),
             )
     add_hashes(arguments.zoo)
-    manifest, target = read_manifest(arguments.zoo), Path("results/collect")
+    manifest, target = trained_with_td3(read_manifest(arguments.zoo)), Path("results/collect")
     about = {"command": COMMAND, "settings": describe(settings)}
     curves, levels, ends = curve_rows(manifest), level_rows(manifest), verdicts(manifest)
     write_table(

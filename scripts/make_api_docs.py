@@ -25,7 +25,7 @@ GROUPS = {
     "Data": ("load", "save", "Dataset", "inspect_dataset"),
     "Scores": ("score", "compare", "assess", "Scorecard", "Score", "Comparison"),
     "Episodes": ("episode_scores", "transition_scores", "curate", "Curation"),
-    "Agents": ("train_agent", "run_oracle", "collect_graded"),
+    "Agents": ("train_agent", "load_policy", "run_oracle", "collect_graded"),
     "Extending": ("register_score", "register_cost", "register_agent"),
 }
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rlassay.inspection import inspect_source as inspect_dataset
     from rlassay.motion import demonstrations as demonstrations
     from rlassay.oracle import oracle as run_oracle
+    from rlassay.policy import load_policy as load_policy
     from rlassay.repair import repair as repair_dataset
     from rlassay.results.card import Comparison as Comparison
     from rlassay.results.card import Score as Score
@@ -62,6 +63,7 @@ _PUBLIC = {
     "demonstrations": ("rlassay.motion", "demonstrations"),
     "train_agent": ("rlassay.agents", "train_agent"),
     "register_agent": ("rlassay.agents", "register_agent"),
+    "load_policy": ("rlassay.policy", "load_policy"),
     "run_oracle": ("rlassay.oracle", "oracle"),
     "collect_graded": ("rlassay.collect", "collect"),
     "RlassayError": ("rlassay.errors", "RlassayError"),
@@ -99,6 +101,7 @@ __all__ = [
     "demonstrations",
     "train_agent",
     "register_agent",
+    "load_policy",
     "run_oracle",
     "collect_graded",
     "RlassayError",

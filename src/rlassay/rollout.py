@@ -27,7 +27,7 @@ class Returns:
 
 
 def make_env(env_id: str) -> Any:
-    """A Gymnasium environment with vector observations and continuous, bounded actions."""
+    """A Gymnasium environment with vector observations, and actions that are bounded or discrete."""
     try:
         import gymnasium
     except ImportError:
@@ -43,23 +43,33 @@ def make_env(env_id: str) -> Any:
     except (gymnasium.error.Error, ImportError, ModuleNotFoundError) as error:
         raise SettingsError(
             f"cannot make the environment {env_id!r} ({str(error).splitlines()[0]})",
-            allowed="ids that gymnasium.make knows, such as Hopper-v5, HalfCheetah-v5, Walker2d-v5, Pendulum-v1",
+            allowed="ids that gymnasium.make knows, such as Hopper-v5, HalfCheetah-v5, Pendulum-v1, CartPole-v1",
             remedy="check the spelling, or install the simulator with `pip install 'rl-assay[sim]'`",
         ) from None
-    _require_continuous(env, env_id)
+    _require_vectors(env, env_id)
     return env
 
 
-def _require_continuous(env: Any, env_id: str) -> None:
+def is_discrete(env: Any) -> bool:
+    """Whether one whole number is the action."""
+    from gymnasium.spaces import Discrete
+
+    return isinstance(env.action_space, Discrete)
+
+
+def _require_vectors(env: Any, env_id: str) -> None:
     from gymnasium.spaces import Box
 
     for name, space in (("observations", env.observation_space), ("actions", env.action_space)):
-        if not isinstance(space, Box) or len(space.shape) != 1:
+        box = isinstance(space, Box) and len(space.shape) == 1
+        if not box and not (name == "actions" and is_discrete(env)):
             raise SettingsError(
                 f"{env_id} has {name} of the space {space}",
-                allowed="a Box of one dimension",
-                remedy="choose an environment with continuous control",
+                allowed="a Box of one dimension" + (", or Discrete" if name == "actions" else ""),
+                remedy="choose an environment with vectors of observations",
             )
+    if is_discrete(env):
+        return
     if not np.isfinite([env.action_space.low, env.action_space.high]).all():
         raise SettingsError(
             f"the actions of {env_id} are unbounded",
@@ -142,13 +152,14 @@ def collect(
     The last episode is cut at `count` and flagged as a timeout.
     """
     rows: list[list[Any]] = [[] for _ in range(6)]
+    stored = np.int64 if is_discrete(env) else np.float32
     episode = 0
     while len(rows[0]) < count:
         observation, _ = env.reset(seed=reset_seed(*seeds, episode))
         rng = np.random.default_rng([*seeds, episode])
         done = False
         while not done and len(rows[0]) < count:
-            action = act(observation, rng).astype(np.float32)
+            action = np.asarray(act(observation, rng)).astype(stored)[()]
             following, reward, terminated, truncated, _ = env.step(action)
             done = terminated or truncated
             cut = (truncated and not terminated) or (not done and len(rows[0]) == count - 1)
@@ -161,7 +172,7 @@ def collect(
     observations, actions, rewards, following, terminals, timeouts = rows
     return Transitions(
         np.asarray(observations, np.float32),
-        np.asarray(actions, np.float32),
+        np.asarray(actions, stored),
         np.asarray(rewards, np.float32),
         np.asarray(following, np.float32),
         np.asarray(terminals, bool),

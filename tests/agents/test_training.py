@@ -183,7 +183,7 @@ def test_mistakes_are_one_sentence(tmp_path):
     with pytest.raises(SettingsError, match="cannot make the environment"):
         train_agent("bc", DATA, "Hoper-v5", folder=tmp_path)
     with pytest.raises(SettingsError, match="does not name its environment"):
-        train_agent("bc", walks(3, 5, dims=(3, 1)), folder=tmp_path)
+        train_agent("iql", walks(3, 5, dims=(3, 1)), folder=tmp_path)
     with pytest.raises(DatasetError, match="no rewards.*bc"):
         train_agent("iql", with_columns(DATA, rewards=None), folder=tmp_path)
     discrete = with_columns(DATA, actions=np.zeros((len(DATA), 1), np.int64))

@@ -32,8 +32,10 @@ class Agent(NamedTuple):
 
     init: Callable[[int], Any]  # seed -> state
     step: Callable[[Any, Any, Any], tuple[Any, dict[str, jax.Array]]]
-    act: Callable[[Any, jax.Array], jax.Array]  # deterministic, in [-1, 1]
-    layers: Callable[[Any], nets.Params]  # the network whose tanh `act` returns, for `Policy`
+    act: Callable[[Any, jax.Array], jax.Array]  # deterministic, in [-1, 1]; or a number
+    layers: Callable[
+        [Any], nets.Params
+    ]  # whose tanh, or largest output, `act` returns: for `Policy`
     updates_per_step: int = 1  # batches one call of `step` consumes
     prepare: Callable[[Any, Any, int], Any] = lambda state, columns, seed: state  # before update 0
 
@@ -47,6 +49,7 @@ class AgentKind(NamedTuple):
     rows: Literal["all", "bootstrap", "sarsa"]  # the rows of a dataset it can learn from
     needs_rewards: bool = True
     schedule: str | None = "its schedule"  # what depends on `updates`; None: a run may be prolonged
+    discrete: bool = False  # actions are numbers, and `Shapes.action_dim` is how many there are
 
 
 @dataclass(frozen=True)
@@ -99,6 +102,7 @@ _AT_LEAST_ONE = {
     "action_samples",
     "policy_delay",
     "bwd_negatives",
+    "patience",
     "bwd_width",
 }
 _FRACTIONS = {"discount", "target_rate", "expectile", "critic_share", "cloning_share"}
@@ -111,6 +115,11 @@ def hidden(
     return [inputs, *[settings.width] * (depth or settings.depth), outputs]
 
 
+def tanh_act(layers: Callable[[Any], nets.Params]) -> Callable[[Any, jax.Array], jax.Array]:
+    """The deterministic action of every agent here: tanh of its mean network."""
+    return lambda state, observations: jnp.tanh(nets.mlp(layers(state), observations))
+
+
 def make_agent(
     settings: TrainSettings,
     shapes: Shapes,
@@ -120,12 +129,8 @@ def make_agent(
     layers: Callable[[Any], nets.Params],
     prepare: Callable[..., Any] = lambda settings, shapes, state, columns, seed: state,
     updates_per_step: int = 1,
+    act: Callable[..., Callable[[Any, jax.Array], jax.Array]] = tanh_act,
 ) -> Agent:
     """An agent from functions whose first arguments are the settings and the shapes."""
     bound = [partial(function, settings, shapes) for function in (init, step, prepare)]
-    return Agent(bound[0], bound[1], tanh_act(layers), layers, updates_per_step, bound[2])
-
-
-def tanh_act(layers: Callable[[Any], nets.Params]) -> Callable[[Any, jax.Array], jax.Array]:
-    """The deterministic action of every agent here: tanh of its mean network."""
-    return lambda state, observations: jnp.tanh(nets.mlp(layers(state), observations))
+    return Agent(bound[0], bound[1], act(layers), layers, updates_per_step, bound[2])

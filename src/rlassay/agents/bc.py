@@ -14,6 +14,7 @@ from rlassay.agents.agent import Agent, AgentKind, Shapes, TrainSettings, hidden
 from rlassay.agents.columns import Batch
 from rlassay.agents.learner import Learner, descend, network_rng, new_learner
 from rlassay.kernel import nets
+from rlassay.settings import added_later, require
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,14 @@ class BCSettings(TrainSettings):
     """Settings of BC."""
 
     normalise_observations: bool = True
+    held_out_share: float = added_later(0.1)  # of the episodes, that judge where no simulator does
+    patience: int | None = added_later(5)  # evaluations there without a better one, then it ends
+
+    def __post_init__(self):
+        super().__post_init__()
+        require(
+            0 < self.held_out_share < 1, "held_out_share", "between 0 and 1", self.held_out_share
+        )
 
 
 class BCState(NamedTuple):

@@ -1,13 +1,13 @@
 """From a dataset to what agents learn from: one packed matrix on the device, in unit coordinates.
 
 All columns of a transition stand in one row, so that a batch is one gather. Observations may be normalised, actions
-are mapped from the bounds to [-1, 1], rewards may be scaled; `Frame` remembers how, for the policy that is saved.
+are mapped from the bounds to [-1, 1] (discrete ones are their number), rewards may be scaled; `Frame` remembers how, for the policy that is saved.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -60,27 +60,33 @@ class Frame:
     low: np.ndarray
     high: np.ndarray
     reward_scale: float
+    discrete: bool = False
 
     def policy(self, layers: nets.Params, metadata: dict[str, str]) -> Policy:
-        """The agent's mean network as a policy on raw observations."""
+        """The agent's network as a policy on raw observations."""
         weights = tuple(np.asarray(layer["w"]) for layer in layers)
         biases = tuple(np.asarray(layer["b"]) for layer in layers)
-        return Policy(
-            weights, biases, self.low, self.high, self.mean, self.scale, metadata=metadata
-        )
+        bounds = self.low, self.high, self.mean, self.scale
+        return Policy(weights, biases, *bounds, metadata=metadata, discrete=self.discrete)
 
 
 def make_columns(
-    data: Dataset, kind: AgentKind, settings: TrainSettings, low: np.ndarray, high: np.ndarray
+    data: Dataset,
+    kind: AgentKind,
+    settings: TrainSettings,
+    low: np.ndarray,
+    high: np.ndarray,
+    *,
+    within: np.ndarray | None = None,
 ) -> tuple[Columns, Frame, np.ndarray]:
-    """The packed rows an agent of this kind learns from, their frame, and their row numbers in the dataset."""
+    """The packed rows an agent of this kind learns from, their frame, and their row numbers in the dataset.
+
+    Of discrete actions `low` is the first number; `within` names the rows that may be used.
+    """
     rows = _usable_rows(data, kind)
-    frame = _frame(data, settings, low, high)
-    inside = -1 + ACTION_MARGIN, 1 - ACTION_MARGIN
-    actions = [
-        np.clip(units.to_unit(a[rows], low, high), *inside)
-        for a in (data.actions, data.next_actions)
-    ]
+    rows = rows if within is None else np.intersect1d(rows, within)
+    frame = _frame(data, kind, settings, low, high)
+    actions = [_own_actions(a[rows], kind, low, high) for a in (data.actions, data.next_actions)]
     states = [
         (s[rows] - frame.mean) / frame.scale for s in (data.observations, data.next_observations)
     ]
@@ -95,13 +101,14 @@ def make_columns(
     return Columns(jnp.asarray(packed, jnp.float32)), frame, rows
 
 
+def _own_actions(actions: np.ndarray, kind: AgentKind, low: Any, high: Any) -> np.ndarray:
+    """Actions as the agent sees them: numbers from 0, or within [-1, 1]."""
+    if kind.discrete:
+        return actions - low
+    return np.clip(units.to_unit(actions, low, high), -1 + ACTION_MARGIN, 1 - ACTION_MARGIN)
+
+
 def _usable_rows(data: Dataset, kind: AgentKind) -> np.ndarray:
-    if data.discrete_actions:
-        raise DatasetError(
-            f"{data.origin.source} has discrete actions",
-            allowed="continuous actions",
-            remedy="the agents here are for continuous control; discrete data can still be scored",
-        )
     if kind.needs_rewards and data.rewards is None:
         raise DatasetError(
             f"{data.origin.source} has no rewards", remedy="train `bc`, the agent that needs none"
@@ -116,8 +123,10 @@ def _usable_rows(data: Dataset, kind: AgentKind) -> np.ndarray:
     return rows
 
 
-def _frame(data: Dataset, settings: TrainSettings, low: np.ndarray, high: np.ndarray) -> Frame:
-    if not (np.asarray(high) > np.asarray(low)).all():
+def _frame(
+    data: Dataset, kind: AgentKind, settings: TrainSettings, low: np.ndarray, high: np.ndarray
+) -> Frame:
+    if not kind.discrete and not (np.asarray(high) > np.asarray(low)).all():
         raise SettingsError(
             "an action dimension has no range", allowed="high above low", got=f"{low} to {high}"
         )
@@ -126,9 +135,8 @@ def _frame(data: Dataset, settings: TrainSettings, low: np.ndarray, high: np.nda
         mean, deviation = data.observation_statistics
         scale = deviation + DEVIATION_FLOOR
     mean, scale, low, high = (np.asarray(value, np.float32) for value in (mean, scale, low, high))
-    return Frame(
-        mean, scale, low, high, reward_scale(data, getattr(settings, "reward_scaling", "none"))
-    )
+    factor = reward_scale(data, getattr(settings, "reward_scaling", "none"))
+    return Frame(mean, scale, low, high, factor, kind.discrete)
 
 
 def reward_scale(data: Dataset, rule: str) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.engine.files import json_text
-from rlassay.results.run import POLICY, Run
+from rlassay.results.run import POLICY, Evaluation, HeldOut, Run
 
 LOG, RUN = "log.csv", "run.json"
 
@@ -40,6 +40,23 @@ def as_json(row: Mapping[str, Any]) -> dict[str, Any]:
         name: str(value) if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in row.items()
     }
+
+
+def curve_entry(evaluation: Evaluation) -> list[Any]:
+    """An evaluation as a checkpoint keeps it."""
+    entry = [evaluation.update, evaluation.returns, evaluation.lengths]
+    error = evaluation.held_out
+    return entry if error is None else [*entry, [error.value, error.interval]]
+
+
+def evaluation_of(entry: Sequence[Any]) -> Evaluation:
+    """The evaluation that `curve_entry` kept."""
+    update, returns, lengths, *error = entry
+    held_out = None
+    if error:
+        value, interval = error[0]
+        held_out = HeldOut(value, interval and (interval[0], interval[1]))
+    return Evaluation(update, tuple(returns), tuple(lengths), held_out)
 
 
 def belong(folder: Path, run: Run, policy: bytes) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rlassay.agents.agent import AgentKind, TrainSettings
+from rlassay.agents.rhythm import Rhythm
 from rlassay.errors import SettingsError
 from rlassay.kernel.checkpoint import Checkpoint, identity
 
@@ -19,7 +20,7 @@ class Asked(NamedTuple):
 
     kind: AgentKind
     settings: TrainSettings
-    updates_per_step: int
+    rhythm: Rhythm
     description: dict[str, Any]  # everything its numbers depend on
 
 
@@ -43,16 +44,20 @@ def refuse_other_run(folder: Path, saved: Checkpoint, asked: Asked) -> None:
 
 def _why_not(record: Mapping[str, Any], planned: int, asked: Asked) -> str | None:
     """What keeps the continued run from being the same as one that was asked for at once."""
-    settings, each = asked.settings, asked.updates_per_step
+    settings, rhythm = asked.settings, asked.rhythm
     if settings.updates < planned:
         return "it was asked for more"
     if asked.kind.schedule is not None:
         return f"{asked.kind.schedule} depends on the number of updates"
     if record["diverged_at"] is not None:
         return "it diverged"
-    if record["updates"] % (math.ceil(settings.eval_every / each) * each):
-        return "it ended between two evaluations"
-    evaluated = [(update, len(returns)) for update, returns, _ in record["curve"]]
+    if not rhythm.is_border(record["updates"]):
+        return f"it ended between two evaluations, and at no multiple of {rhythm.chunk:,} after one"
+    evaluated = [
+        (update, len(returns))
+        for update, returns, *_ in record["curve"]
+        if returns and rhythm.is_evaluation(update)
+    ]
     if any(episodes_at(settings, update) != count for update, count in evaluated):
         return "its last evaluations have other numbers of episodes"
     return None

@@ -47,7 +47,7 @@ class WeightsAndBiases:
             import wandb
         except ImportError:
             raise _missing("wandb") from None
-        name = f"{run['agent']}-{run['env_id']}-seed{run['seed']}"
+        name = f"{run['agent']}-{run['env_id'] or 'held-out'}-seed{run['seed']}"
         self._run = wandb.init(project="rlassay", name=name, dir=str(folder), config=dict(run))
 
     def log(self, update: int, numbers: Mapping[str, float]) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -20,8 +19,10 @@ import numpy as np
 from rlassay.agents import outputs
 from rlassay.agents.agent import Shapes, TrainSettings
 from rlassay.agents.columns import make_columns
-from rlassay.agents.prolong import Asked, episodes_at, refuse_other_run
+from rlassay.agents.judges import Judge, make_judge
+from rlassay.agents.prolong import Asked, refuse_other_run
 from rlassay.agents.registry import agent_kind
+from rlassay.agents.rhythm import Rhythm
 from rlassay.agents.trackers import open_trackers
 from rlassay.agents.weights import probabilities
 from rlassay.data.dataset import Dataset
@@ -30,11 +31,10 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.kernel import checkpoint, fitting
 from rlassay.policy import Policy
 from rlassay.results.provenance import describe_data
-from rlassay.results.run import POLICY, Evaluation, Run
-from rlassay.rollout import Evaluator, reset_seed
+from rlassay.results.run import POLICY, Run
 from rlassay.settings import change, flatten, identifying
 
-LONGEST_CHUNK = 1_000  # steps run by one program; between chunks one may stop
+JUDGED = ("return", "score", "held_out")  # what an evaluation adds to the log
 Report = Callable[[int, str], None]  # (updates done, news)
 
 
@@ -57,7 +57,9 @@ def train_agent(
     transition of the dataset. A run whose numbers stop being finite ends there, with its last finite policy, and says
     so in `diverged_at`. A folder that another process writes is refused.
     """
-    make_settings(agent, settings)  # refuse mistakes before the folder is made
+    make_settings(
+        agent, settings, data.discrete_actions
+    )  # refuse mistakes before the folder is made
     with only_writer(Path(folder)):
         trainer = Trainer(agent, data, env_id, Path(folder), settings, seed, weights)
         trainer.run.command = command
@@ -65,14 +67,16 @@ def train_agent(
         try:
             return trainer.train(report, trackers)
         finally:
-            trainer.evaluator.close()
+            trainer.judge.close()
             for tracker in trackers:
                 tracker.close()
 
 
-def make_settings(agent: str, given: TrainSettings | Mapping[str, Any] | None) -> Any:
+def make_settings(
+    agent: str, given: TrainSettings | Mapping[str, Any] | None, discrete: bool = False
+) -> Any:
     """The agent's settings: an object as it is, changes applied to the defaults, or the defaults."""
-    kind = agent_kind(agent)
+    kind = agent_kind(agent, discrete)
     if isinstance(given, kind.settings):
         return given
     if given is not None and not isinstance(given, Mapping):
@@ -88,22 +92,25 @@ class Trainer:
     """What one run needs, and where it stands."""
 
     def __init__(self, agent, data: Dataset, env_id, folder: Path, settings, seed: int, weights):
-        self.kind, self.settings = agent_kind(agent), make_settings(agent, settings)
+        self.kind = agent_kind(agent, data.discrete_actions)
+        self.settings = make_settings(agent, settings, data.discrete_actions)
         self.folder, self.seed = folder, seed
-        env_id = environment_of(data, env_id)
-        most = max(self.settings.eval_episodes, self.settings.final_eval_episodes or 0)
-        self.evaluator = Evaluator(env_id, most)
-        low, high = _matching_bounds(self.evaluator.envs[0], data, env_id)
-        self.columns, self.frame, rows = make_columns(data, self.kind, self.settings, low, high)
-        self.probabilities = probabilities(weights, len(data), rows)
-        self.agent = self.kind.make(self.settings, Shapes(data.observation_dim, data.action_dim))
-        self.run = Run(
-            agent, env_id, seed, self.kind.revision, flatten(self.settings), describe_data(data)
+        self.judge: Judge = make_judge(self.kind, data, env_id, self.settings, seed)
+        low, high, size = self.judge.space
+        self.columns, self.frame, rows = make_columns(
+            data, self.kind, self.settings, low, high, within=self.judge.training_rows
         )
+        self.probabilities = probabilities(weights, len(data), rows)
+        self.agent = self.kind.make(self.settings, Shapes(data.observation_dim, size))
+        self.rhythm = Rhythm(self.agent.updates_per_step, self.settings.eval_every)
+        known = agent, self.judge.env_id, seed, self.kind.revision
+        self.run = Run(*known, flatten(self.settings), describe_data(data))
+        self.run.judged_by = self.judge.about
         self.run.final_evaluations = self.settings.final_evaluations
         self.run.seconds = {"total": 0.0, "evaluation": 0.0}
         self.log: list[dict[str, Any]] = []
         self.policy: Policy  # the last whose numbers are all finite
+        self.best: Policy  # without a simulator: of the best evaluation that longer runs have, too
 
     @property
     def description(self) -> dict[str, Any]:
@@ -134,13 +141,14 @@ class Trainer:
         fresh, saved = self.agent.init(self.seed), checkpoint.load(self.folder)
         if saved is None:
             state = self.agent.prepare(fresh, self.columns, self.seed)
-            self.policy = self._policy_of(state)
+            self.policy = self.best = self._policy_of(self.agent.layers(state))
             return state
-        asked = Asked(self.kind, self.settings, self.agent.updates_per_step, self.description)
+        asked = Asked(self.kind, self.settings, self.rhythm, self.description)
         refuse_other_run(self.folder, saved, asked)
-        state = saved.state(fresh)
+        state, best = saved.state(self._kept(fresh, self.agent.layers(fresh)))
         self._restore(saved.record)
-        self.policy = self._policy_of(state)
+        self.policy = self._policy_of(self.agent.layers(state))
+        self.best = self._policy_of(best or self.agent.layers(state), saved.record.get("best"))
         checkpoint.restore_outputs(self.folder, saved.outputs or self._outputs_of_before())
         if self._finished:
             self.run.read_provenance(json.loads((self.folder / outputs.RUN).read_text()))
@@ -164,13 +172,20 @@ class Trainer:
 
     @property
     def _finished(self) -> bool:
-        return self.run.diverged_at is not None or self.run.updates >= self.settings.updates
+        ended = self.run.diverged_at is not None or self.run.updates >= self.settings.updates
+        return ended or self._out_of_patience
+
+    @property
+    def _out_of_patience(self) -> bool:
+        """Without a simulator: whether the best evaluation has stayed the best for long enough."""
+        if self.judge.patience is None or not self.run.evaluations:
+            return False
+        since = len(self.run.evaluations) - 1 - self.run.evaluations.index(self.run.best)
+        return since >= self.judge.patience
 
     def _fit(self, state: Any, report: Report) -> Any:
         """Train up to the next evaluation; one step of an agent may be several updates."""
-        each = self.agent.updates_per_step
-        period = math.ceil(self.settings.eval_every / each)
-        start, total = self.run.updates // each, math.ceil(self.settings.updates / each)
+        each, total = self.rhythm.updates_per_step, self.settings.updates
 
         def on_chunk(steps: int, stacked: Any, info: dict[str, np.ndarray]) -> None:
             self._after_chunk(steps * each, stacked, info)
@@ -181,11 +196,11 @@ class Trainer:
             state,
             self.columns,
             rows=len(self.columns.packed),
-            start=start,
-            steps=min(start + period, total),
+            start=self.run.updates // each,
+            steps=min(self.rhythm.next_evaluation(self.run.updates), -(-total // each)),
             batch_size=self.settings.batch_size * each,
             seeds=[self.seed],
-            chunk=min(LONGEST_CHUNK, period),
+            chunk=self.rhythm.chunk,
             probabilities=self.probabilities,
             on_chunk=on_chunk,
         )
@@ -195,80 +210,77 @@ class Trainer:
         self.run.updates = updates
         self.log.append({"update": updates, **numbers})
         if _all_finite(stacked) and np.isfinite(list(numbers.values())).all():
-            self.policy = self._policy_of(fitting.unstack(stacked, 0))
+            self.policy = self._policy_of(self.agent.layers(fitting.unstack(stacked, 0)))
         elif self.run.diverged_at is None:
             self.run.diverged_at = updates
 
     def _evaluate(self) -> None:
         started = time.monotonic()
-        updates = self.run.updates
-        episodes = episodes_at(self.settings, updates)
-        returns = self.evaluator(self.policy, reset_seed(self.seed, updates), episodes)
+        evaluation = self.judge(self.policy, self.run.updates)
         self.run.seconds["evaluation"] += time.monotonic() - started
-        evaluation = Evaluation(
-            updates, tuple(returns.values.tolist()), tuple(returns.lengths.tolist())
-        )
         self.run.evaluations.append(evaluation)
+        if evaluation.held_out is not None:
+            self.log[-1]["held_out"] = evaluation.held_out.value
+            if self.run.best is evaluation and self.rhythm.is_evaluation(evaluation.update):
+                self.best = self.policy
+            return
         self.log[-1] |= {"return": evaluation.mean, "score": self.run.normalised(evaluation.mean)}
 
-    def _policy_of(self, state: Any) -> Policy:
-        metadata = {"agent": self.run.agent, "env_id": self.run.env_id, "seed": str(self.seed)}
-        metadata["updates"] = str(self.run.updates)
-        return self.frame.policy(self.agent.layers(state), metadata)
+    def _policy_of(self, layers: Any, updates: int | None = None) -> Policy:
+        known = {"agent": self.run.agent, "env_id": self.run.env_id, "seed": str(self.seed)}
+        metadata = {name: value for name, value in known.items() if value is not None}
+        metadata["updates"] = str(self.run.updates if updates is None else updates)
+        return self.frame.policy(layers, metadata)
+
+    @property
+    def _chosen(self) -> Policy:
+        """The policy that is written: the last one, without a simulator that of the best evaluation."""
+        by_error = self.run.judged_by is not None and self.run.best is not self.run.last
+        return self.best if by_error else self.policy
+
+    def _kept(self, state: Any, best: Any) -> tuple[Any, Any]:
+        """What a checkpoint keeps: without a simulator the best network, too."""
+        return state, None if self.run.judged_by is None else best
 
     def _commit(self, state: Any) -> None:
         """The outputs, then the checkpoint: where it says that updates are done, their outputs are there."""
-        files = outputs.render(self.policy.to_bytes(), self.log, self.run)
+        files = outputs.render(self._chosen.to_bytes(), self.log, self.run)
         record = {
             "updates": self.run.updates,
             "planned": self.settings.updates,
-            "curve": [[e.update, e.returns, e.lengths] for e in self.run.evaluations],
+            "curve": [outputs.curve_entry(e) for e in self.run.evaluations],
             "log": [outputs.as_json(row) for row in self.log],
             "seconds": self.run.seconds,
             "diverged_at": self.run.diverged_at,
         }
-        checkpoint.commit(self.folder, checkpoint.identity(self.description), state, record, files)
+        kept = self._kept(state, self.best.layers)
+        if self.run.judged_by is not None:
+            record["best"] = self.best.metadata["updates"]
+        checkpoint.commit(self.folder, checkpoint.identity(self.description), kept, record, files)
 
     def _restore(self, record: dict[str, Any]) -> None:
         self.run.updates, self.log = record["updates"], record["log"]
         self.run.seconds |= record["seconds"]
         self.run.diverged_at = record["diverged_at"]
-        self.run.evaluations = [
-            Evaluation(update, tuple(returns), tuple(lengths))
-            for update, returns, lengths in record["curve"]
-        ]
+        self.run.evaluations = [outputs.evaluation_of(entry) for entry in record["curve"]]
+        goes_on = self.run.updates < self.settings.updates
+        if goes_on and not self.rhythm.is_evaluation(self.run.updates):
+            self._forget_last_evaluation()
+
+    def _forget_last_evaluation(self) -> None:
+        """A run that was asked for more at once is not evaluated where a shorter one ended."""
+        self.run.evaluations.pop()
+        self.log[-1] = {name: value for name, value in self.log[-1].items() if name not in JUDGED}
 
     def _news(self) -> str:
         if not self.run.evaluations:
             return ""
+        if self.run.last.held_out is not None:
+            return f"held-out error {self.run.last.held_out.value:.3f}"
         score = self.run.normalised(self.run.last.mean)
         return f"return {self.run.last.mean:.0f}" + (
             "" if score is None else f", score {score:.1f}"
         )
-
-
-def environment_of(data: Dataset, env_id: str | None) -> str:
-    """The environment to evaluate in: the one named, else the one the dataset names."""
-    if env_id or data.env_id:
-        return env_id or str(data.env_id)
-    raise SettingsError(
-        f"{data.origin.source} does not name its environment",
-        remedy="name it with --env, such as --env Hopper-v5",
-    )
-
-
-def _matching_bounds(env: Any, data: Dataset, env_id: str) -> tuple[np.ndarray, np.ndarray]:
-    """The environment's action bounds, once its dimensions are those of the data."""
-    found = (env.observation_space.shape[0], env.action_space.shape[0])
-    wanted = (data.observation_dim, data.action_dim)
-    if found != wanted:
-        raise DatasetError(
-            f"{data.origin.source} is not from {env_id}",
-            allowed=f"observations of {found[0]} and actions of {found[1]}",
-            got=f"observations of {wanted[0]} and actions of {wanted[1]}",
-            remedy="name the environment the data was recorded in with --env",
-        )
-    return env.action_space.low, env.action_space.high
 
 
 def _all_finite(state: Any) -> bool:

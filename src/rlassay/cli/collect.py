@@ -25,11 +25,13 @@ def register(app: typer.Typer) -> None:
 
 
 def collect_command(
-    env: Annotated[str, typer.Argument(metavar="ENV", help="A Gymnasium id, such as Hopper-v5.")],
+    env: Annotated[
+        str, typer.Argument(metavar="ENV", help="A Gymnasium id, such as Hopper-v5 or CartPole-v1.")
+    ],
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="DIR", help="Folder of the datasets.")
     ],
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many TD3 runs.")] = 2,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many runs.")] = 2,
     seed: SeedOption = 0,
     from_zoo: Annotated[
         bool,
@@ -45,7 +47,7 @@ def collect_command(
     json_file: JsonOption = None,
     store: StoreOption = None,
 ) -> None:
-    """Train TD3, keep its actors at seven levels, and write graded datasets; resumable."""
+    """Train TD3 (DQN for discrete actions), keep its actors at seven levels, and write graded datasets."""
     from rlassay.collect import collect
     from rlassay.collect.settings import CollectSettings
     from rlassay.engine.files import require_writable

@@ -61,7 +61,7 @@ def oracle_command(
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
     from rich.console import Console
 
-    from rlassay.oracle import agents_of, published_oracle
+    from rlassay.oracle import published_oracle
     from rlassay.report.oracle import show_oracle
     from rlassay.runtime import on_interrupt
     from rlassay.settings import parse_pairs
@@ -79,7 +79,7 @@ def oracle_command(
             "changes": parse_pairs(set or []),
             "workers": workers,
         }
-        chosen = agents.split(",") if agents else list(agents_of(profile))
+        chosen = agents.split(",") if agents else None
         results = [_one_oracle(path, read, chosen, **options) for path in paths]
     several = {"schema": "rlassay.oracles/1", "oracles": results}
     if not emit_json(results[0] if len(results) == 1 else several, json):
@@ -89,13 +89,17 @@ def oracle_command(
         raise typer.Exit(PARTIAL)
 
 
-def _one_oracle(path: str, read: Reading, agents: list[str], workers: int | None, **options: Any):
+def _one_oracle(
+    path: str, read: Reading, agents: list[str] | None, workers: int | None, **options: Any
+):
     from rlassay.engine.local import LocalEngine
     from rlassay.formats import load
-    from rlassay.oracle import oracle
+    from rlassay.oracle import agents_of, oracle
     from rlassay.progress import progress
 
-    data, total = load(path, **read.options), len(agents) * options["seeds"]
+    data = load(path, **read.options)
+    agents = agents or list(agents_of(options["profile"], data.discrete_actions))
+    total = len(agents) * options["seeds"]
     with progress(f"oracle of {Path(path).name}", total) as advance:
 
         def report(done: int, total: int, news: str) -> None:

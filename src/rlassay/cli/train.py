@@ -31,7 +31,9 @@ def register(app: typer.Typer) -> None:
 
 @reads_data
 def train_command(
-    agent: Annotated[str, typer.Argument(help="bc, awac, onestep, td3bc, cql, iql or xql.")],
+    agent: Annotated[
+        str, typer.Argument(help="bc, awac, onestep, cql, iql; td3bc, xql; dqn: discrete actions.")
+    ],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The dataset.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the run.")],
     read: Reading,
@@ -62,14 +64,16 @@ def train_command(
     use_threads(threads)
     keep_compiled_programs()
     from rlassay.agents import train_agent
+    from rlassay.agents.registry import refuse_unknown
     from rlassay.agents.training import make_settings
     from rlassay.agents.weights import read_weights
     from rlassay.formats import load
     from rlassay.progress import progress
     from rlassay.settings import parse_pairs
 
-    settings = make_settings(agent, parse_pairs(set or []))
+    refuse_unknown(agent)
     data = load(path, **read.options)
+    settings = make_settings(agent, parse_pairs(set or []), data.discrete_actions)
     sampling = None if weights is None else read_weights(weights, data)
     with progress(f"{agent} on {Path(path).name}", settings.updates) as report:
         run = train_agent(
@@ -90,9 +94,20 @@ def train_command(
 
 
 def _run_line(run: Any, out: Path) -> str:
+    if run.held_out is not None:
+        return _held_out_line(run, out)
     score = "" if run.score is None else f", normalised score {run.score:.1f}"
     return (
         f"{run.agent} after {run.updates:,} updates: return {run.mean_return:.1f}{score}; see {out}"
+    )
+
+
+def _held_out_line(run: Any, out: Path) -> str:
+    found = run.held_out
+    interval = "" if found["interval"] is None else " ({:.3f} to {:.3f})".format(*found["interval"])
+    return (
+        f"{run.agent} after {run.updates:,} updates, best after {found['update']:,}: held-out error"
+        f" {found['value']:.3f}{interval}, {found['unit']}; no returns, because {found['reason']}; see {out}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Graded data with known provenance: train TD3 online, keep its actors, roll them out at every level."""
+"""Graded data with known provenance: train TD3 or DQN online, keep its actors, roll them out at every level."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rlassay.collect.settings import CollectSettings
+from rlassay.collect.settings import CollectSettings, DQNSettings, TD3Settings, levels_of
 from rlassay.errors import DatasetError, SettingsError
 
 if TYPE_CHECKING:
@@ -52,8 +52,11 @@ def collect(
     Runs continue where they were stopped, and datasets that are already whole are not written again.
     """
     settings = settings or CollectSettings()
-    _check(settings)
-    actors = _actors(env_id, seeds, seed, zoo, settings)
+    discrete = _has_discrete_actions(env_id)
+    online = settings.dqn.for_environment(env_id) if discrete else settings.td3
+    settings = replace(settings, levels=levels_of(settings, online))
+    _check(settings, online)
+    actors = _actors(env_id, seeds, seed, zoo, settings.levels, online)
     folder = Path(out)
     datasets = []
     for recipe in _recipes(actors, settings):
@@ -65,30 +68,45 @@ def collect(
     return collection
 
 
-def _check(settings: CollectSettings) -> None:
-    every = settings.td3.eval_every
+def _has_discrete_actions(env_id: str) -> bool:
+    from rlassay.rollout import is_discrete, make_env
+
+    env = make_env(env_id)
+    env.close()
+    return is_discrete(env)
+
+
+def _check(settings: CollectSettings, online: TD3Settings | DQNSettings) -> None:
+    every = online.eval_every
+    name = "td3" if isinstance(online, TD3Settings) else "dqn"
     uneven = [step for step in settings.levels if step % every]
     if uneven or not settings.levels:
         raise SettingsError(
             "a level is not an evaluated step",
-            allowed=f"multiples of td3.eval_every = {every:,}",
+            allowed=f"multiples of {name}.eval_every = {every:,}",
             got=uneven or "no level",
         )
     if settings.transitions < 1 or settings.noise < 0:
         raise SettingsError("transitions must be at least 1 and noise at least 0")
 
 
-def _actors(env_id: str, seeds: int, seed: int, zoo: Any, settings: CollectSettings) -> Actors:
+def _actors(
+    env_id: str,
+    seeds: int,
+    seed: int,
+    zoo: Any,
+    levels: tuple[int, ...],
+    online: TD3Settings | DQNSettings,
+) -> Actors:
     from rlassay.collect import runs
     from rlassay.collect.sources import ZooActors
 
     if zoo is not None:
         return ZooActors.open(Path(zoo), env_id)
     numbers = list(range(seed, seed + seeds))
-    last = max(max(settings.levels), settings.td3.eval_every)
-    td3 = replace(settings.td3, steps=last)
-    runs.train_all(env_id, numbers, td3)
-    return runs.run_actors(env_id, numbers, td3)
+    online = replace(online, steps=max(max(levels), online.eval_every))
+    runs.train_all(env_id, numbers, online)
+    return runs.run_actors(env_id, numbers, online)
 
 
 def _recipes(actors: Actors, settings: CollectSettings) -> list[Recipe]:

@@ -17,7 +17,7 @@ from rlassay.data.references import reference_for
 from rlassay.kernel import units
 from rlassay.policy import Policy
 from rlassay.results.provenance import package_version
-from rlassay.rollout import Transitions, collect, make_env
+from rlassay.rollout import Transitions, collect, is_discrete, make_env
 
 REVISION = 1
 ROLLOUT_STREAM = 6
@@ -28,7 +28,7 @@ class RolloutSettings:
     """How policies become data."""
 
     transitions: int = 100_000  # a dataset; the paper has 1,000,000
-    noise: float = 0.1  # Gaussian, of half the action range, clipped to the bounds
+    noise: float = 0.1  # Gaussian, of half the action range; the share of random discrete actions
 
 
 def roll_out(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> Dataset:
@@ -41,7 +41,7 @@ def roll_out(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> Datas
             for part, share in zip(recipe.parts, shares, strict=True)
             if share
         ]
-        bounds = env.action_space.low, env.action_space.high
+        bounds = _bounds(env)
     finally:
         env.close()
     extra = {"replay": "re-rolled"} if recipe.name == "medium-replay" else {}
@@ -53,19 +53,26 @@ def replay_dataset(actors: RunActors, recipe: Recipe, settings: RolloutSettings)
     """The replay buffer of a run up to the recipe's last step, at most `transitions` rows spread over whole episodes."""
     part = recipe.parts[-1]
     env = make_env(actors.env_id)
-    low, high = env.action_space.low, env.action_space.high
-    rows = read_rows(actors.replay(part.seed), env.observation_space.shape[0], len(low), part.step)
+    bounds, discrete = _bounds(env), is_discrete(env)
+    size, dimensions = env.observation_space.shape[0], 1 if discrete else len(bounds[0])
+    rows = read_rows(actors.replay(part.seed), size, dimensions, part.step)
+    first = int(env.action_space.start) if discrete else 0
     env.close()
+    actions = (
+        rows["action"][:, 0].astype(np.int64) + first
+        if discrete
+        else units.from_unit_from_low(rows["action"], *bounds).astype(np.float32)
+    )
     piece = Transitions(
         rows["observation"],
-        units.from_unit_from_low(rows["action"], low, high).astype(np.float32),
+        actions,
         rows["reward"],
         rows["following"],
         rows["terminal"],
         rows["timeout"],
     )
     metadata = {**describe(actors, recipe, settings), "replay": "recorded"}
-    data = _dataset(actors.env_id, metadata, [piece], (low, high))
+    data = _dataset(actors.env_id, metadata, [piece], bounds)
     return thin_episodes(data, settings.transitions)
 
 
@@ -87,9 +94,28 @@ def behaviour(policy: Policy | None, low: np.ndarray, high: np.ndarray, noise: f
     return act
 
 
+def chance_behaviour(policy: Policy | None, first: int, count: int, noise: float) -> Callable:
+    """A policy of discrete actions that takes any action with probability `noise`; None is uniform."""
+
+    def act(observation: np.ndarray, rng: np.random.Generator) -> Any:
+        if policy is None or rng.random() < noise:
+            return first + rng.integers(count)
+        return policy(observation)
+
+    return act
+
+
+def _bounds(env: Any) -> tuple[Any, Any]:
+    """Of continuous actions; discrete ones have none."""
+    return (None, None) if is_discrete(env) else (env.action_space.low, env.action_space.high)
+
+
 def _roll_out_part(env, actors: Actors, part: Part, count: int, noise: float) -> Transitions:
     policy = None if part.step == RANDOM_STEP else actors.actor(part.seed, part.step)
-    act = behaviour(policy, env.action_space.low, env.action_space.high, noise)
+    if is_discrete(env):
+        act = chance_behaviour(policy, int(env.action_space.start), int(env.action_space.n), noise)
+    else:
+        act = behaviour(policy, env.action_space.low, env.action_space.high, noise)
     return collect(env, act, count, (ROLLOUT_STREAM, part.seed, part.step))
 
 
@@ -99,11 +125,12 @@ def _dataset(env_id: str, metadata: dict, pieces: list[Transitions], bounds) -> 
         name: np.concatenate([getattr(piece, name) for piece in pieces])
         for name in Transitions.__dataclass_fields__
     }
+    low, high = (None if bound is None else np.asarray(bound, np.float32) for bound in bounds)
     origin = Origin(
         source=metadata["name"],
         env_id=env_id,
-        action_low=np.asarray(bounds[0], np.float32),
-        action_high=np.asarray(bounds[1], np.float32),
+        action_low=low,
+        action_high=high,
         metadata=metadata,
     )
     return Dataset.from_columns(**columns, episode_starts=starts, origin=origin)
@@ -118,7 +145,7 @@ def describe(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> dict[
         "parts": [{"seed": part.seed, "step": part.step} for part in recipe.parts],
         "actors": actors.kind,
         "rollout": {"transitions": settings.transitions, "noise": settings.noise},
-        "collector": f"td3 revision {REVISION}",
+        "collector": f"{actors.collector} revision {REVISION}",
         "software": software_versions(),
     }
     if reference is not None:

@@ -1,4 +1,4 @@
-"""Where a TD3 run stands: its checkpoint, counted after the replay rows and the learning curve are on disk."""
+"""Where an online run stands: its checkpoint, counted after the replay rows and the learning curve are on disk."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rlassay.collect.sources import CURVE
 from rlassay.kernel import checkpoint
 
 if TYPE_CHECKING:
-    from rlassay.collect.td3 import Trainer
+    from rlassay.collect.online import OnlineTrainer
 
-KEY = "td3"  # the folder's name says which run it is
+KEY = "td3"  # of every learner: the folder's name says which run it is
 COLUMNS = ("step", "mean_return", "returns", "critic_loss", "target")
 
 
@@ -29,7 +29,7 @@ class Progress(NamedTuple):
     target: float
 
 
-def save(trainer: Trainer) -> None:
+def save(trainer: OnlineTrainer) -> None:
     """Replay rows and curve first, then the state that counts them: a kill in between costs nothing."""
     trainer.replay.flush()
     record = {
@@ -44,7 +44,7 @@ def save(trainer: Trainer) -> None:
     checkpoint.commit(trainer.folder, KEY, trainer.state, record, outputs)
 
 
-def resume(trainer: Trainer) -> None:
+def resume(trainer: OnlineTrainer) -> None:
     """Continue where the last checkpoint stands; without one, start anew."""
     saved = checkpoint.load(trainer.folder)
     if saved is None:

@@ -1,4 +1,4 @@
-"""TD3 runs in the store: one folder per environment, seed and settings; a second call continues it."""
+"""Online runs in the store: one folder per environment, seed and settings; a second call continues it."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from rlassay.collect.settings import DQNSettings, TD3Settings
 from rlassay.collect.sources import CURVE, RunActors, read_curve
 from rlassay.data.references import reference_for
 from rlassay.errors import SolverError
@@ -18,14 +21,25 @@ from rlassay.progress import progress
 from rlassay.runtime import state_folder
 
 # What a run's numbers depend on; how far it goes and how often it looks up is not part of its identity.
+# DQN's rate falls over its steps, so there they are.
 _NOT_IDENTITY = ("steps", "eval_every", "eval_episodes", "checkpoint_every")
+
+
+def collector(settings: Any) -> str:
+    """The learner these settings are of: `td3`, or `dqn` for discrete actions."""
+    return "dqn" if isinstance(settings, DQNSettings) else "td3"
+
+
+def learner(settings: Any) -> ModuleType:
+    """The module of the learner, with `Trainer` and `describe`."""
+    return import_module(f"rlassay.collect.{collector(settings)}")
 
 
 def run_folder(env_id: str, seed: int, settings: Any) -> Path:
     """The folder of one run; other settings or another revision of the collector get another folder."""
-    from rlassay.collect.td3 import describe
-
-    identity = {k: v for k, v in describe(settings).items() if k not in _NOT_IDENTITY}
+    described = learner(settings).describe(settings)
+    left_out = _NOT_IDENTITY if collector(settings) == "td3" else _NOT_IDENTITY[1:]
+    identity = {k: v for k, v in described.items() if k not in left_out}
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:10]
     return state_folder() / "collect" / env_id / f"seed{seed}-{digest}"
 
@@ -33,15 +47,14 @@ def run_folder(env_id: str, seed: int, settings: Any) -> Path:
 def train_run(env_id: str, seed: int, settings: Any) -> dict[str, Any]:
     """Train one seed to its end, or continue it; returns where it is and how it ended."""
     from rlassay.collect.progress import settled_step
-    from rlassay.collect.td3 import Trainer
     from rlassay.runtime import keep_compiled_programs
 
     keep_compiled_programs()
     folder = run_folder(env_id, seed, settings)
     if settled_step(folder) < settings.steps:
-        trainer = Trainer(env_id, seed, folder, settings)
-        reference = reference_for(env_id)
-        with progress(f"TD3 on {env_id}, seed {seed}", settings.steps) as advance:
+        trainer = learner(settings).Trainer(env_id, seed, folder, settings)
+        reference, name = reference_for(env_id), collector(settings).upper()
+        with progress(f"{name} on {env_id}, seed {seed}", settings.steps) as advance:
             trainer.run(lambda point: advance(point.step, _news(point, reference)))
     return {"folder": str(folder), "seed": seed, "steps": settings.steps}
 
@@ -55,7 +68,8 @@ def train_all(env_id: str, seeds: list[int], settings: Any) -> None:
     from rlassay.engine.store import RunStore
 
     folders = [run_folder(env_id, seed, settings) for seed in seeds]
-    with _watch(f"TD3 on {env_id}, {len(seeds)} seeds", folders, settings.steps):
+    name = collector(settings).upper()
+    with _watch(f"{name} on {env_id}, {len(seeds)} seeds", folders, settings.steps):
         outcomes = LocalEngine().run(training_tasks(env_id, seeds, settings), RunStore())
     failed = [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
     if failed:
@@ -66,16 +80,16 @@ def train_all(env_id: str, seeds: list[int], settings: Any) -> None:
 
 def training_tasks(env_id: str, seeds: list[int], settings: Any) -> list[Any]:
     """One task of the engine a seed."""
-    from rlassay.collect.td3 import describe
     from rlassay.engine.store import Task
 
+    name, revision = collector(settings), learner(settings).describe(settings)["revision"]
     return [
         Task(
             "collect",
             "rlassay.collect.runs:train_task",
-            {"env_id": env_id, "seed": seed, "td3": asdict(settings)},
-            revision=describe(settings)["revision"],
-            label=f"TD3 on {env_id}, seed {seed}",
+            {"env_id": env_id, "seed": seed, name: asdict(settings)},
+            revision=revision,
+            label=f"{name.upper()} on {env_id}, seed {seed}",
         )
         for seed in seeds
     ]
@@ -83,9 +97,10 @@ def training_tasks(env_id: str, seeds: list[int], settings: Any) -> list[Any]:
 
 def train_task(settings: Mapping[str, Any], data: Any, folder: Path) -> dict[str, Any]:
     """`train_run` as a task of the engine; the run keeps its own folder, so that longer runs continue it."""
-    from rlassay.collect.settings import TD3Settings
-
-    return train_run(settings["env_id"], settings["seed"], TD3Settings(**settings["td3"]))
+    env_id, seed = settings["env_id"], settings["seed"]
+    if "dqn" in settings:
+        return train_run(env_id, seed, DQNSettings(**settings["dqn"]))
+    return train_run(env_id, seed, TD3Settings(**settings["td3"]))
 
 
 @contextmanager
@@ -117,7 +132,8 @@ def _last_evaluation(folder: Path) -> tuple[int, float]:
 
 def run_actors(env_id: str, seeds: list[int], settings: Any) -> RunActors:
     """The actors of trained runs."""
-    return RunActors(env_id, {seed: run_folder(env_id, seed, settings) for seed in seeds})
+    folders = {seed: run_folder(env_id, seed, settings) for seed in seeds}
+    return RunActors(env_id, folders, collector=collector(settings))
 
 
 def _news(point: Any, reference: Any) -> str:

@@ -1,4 +1,4 @@
-"""Where trained actors come from: the folders of TD3 runs, or the zoo that ships with the project.
+"""Where trained actors come from: the folders of online runs, or the zoo that ships with the project.
 
 Both answer the same three questions: which seeds are there, which actor a seed had at a step, and how its learning
 curve went.
@@ -17,7 +17,7 @@ from rlassay.errors import DatasetError, SettingsError
 from rlassay.policy import Policy
 
 MANIFEST = "manifest.json"
-CURVE = "curve.csv"  # of a TD3 run
+CURVE = "curve.csv"  # of an online run
 ZOO_REMEDY = "run from a checkout of the project, or name its zoo with --zoo DIR"
 
 
@@ -30,6 +30,9 @@ class Actors(Protocol):
     @property
     def env_id(self) -> str: ...
 
+    @property
+    def collector(self) -> str: ...
+
     def seeds(self) -> list[int]: ...
 
     def actor(self, seed: int, step: int) -> Policy: ...
@@ -41,11 +44,12 @@ class Actors(Protocol):
 
 @dataclass(frozen=True)
 class RunActors:
-    """Actors of finished or running TD3 runs, one folder a seed."""
+    """Actors of finished or running online runs, one folder a seed."""
 
     env_id: str
     folders: dict[int, Path]
     kind: str = "runs"
+    collector: str = "td3"  # what trained them
 
     def seeds(self) -> list[int]:
         return sorted(self.folders)
@@ -84,6 +88,10 @@ class ZooActors:
                 remedy="leave --from-zoo out to train them",
             )
         return cls(env_id, folder, manifest)
+
+    @property
+    def collector(self) -> str:
+        return self.manifest["environments"][self.env_id].get("collector", "td3")
 
     @property
     def runs(self) -> dict[str, Any]:

@@ -35,6 +35,8 @@ def add_to_zoo(
     """
     manifest = read_manifest(folder)
     environment = manifest["environments"].setdefault(actors.env_id, {"runs": {}})
+    if actors.collector != "td3":
+        environment["collector"] = actors.collector
     for seed in actors.seeds():
         wanted = {step for step in levels if step > 0}
         if seed == replay_seed:

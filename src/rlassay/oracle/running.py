@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.agents.registry import AGENTS, SEVEN, agent_kind
-from rlassay.agents.training import environment_of, train_agent
+from rlassay.agents.judges import environment_of
+from rlassay.agents.registry import AGENTS, BUILT_IN, DISCRETE_AGENTS, agent_kind
+from rlassay.agents.training import train_agent
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
 from rlassay.engine.local import Engine, LocalEngine, Outcome
@@ -52,11 +53,12 @@ def oracle(
     settings: `key` for every agent that has it, `agent.key` for one. `report(done, total, news)` hears of every run.
     """
     environment, store = environment_of(data, env_id), store or RunStore()
-    agents = agents_of(profile) if agents is None else agents
-    settings = settings_of(agents, profile, changes or {})
+    discrete = data.discrete_actions
+    agents = agents_of(profile, discrete) if agents is None else agents
+    settings = settings_of(agents, profile, changes or {}, discrete)
     reference = _data_reference(data, path, store, as_read)
     tasks = [
-        make_task(agent, settings[agent], environment, seed + k, reference)
+        make_task(agent, settings[agent], environment, seed + k, reference, discrete)
         for agent in agents
         for k in range(seeds)
     ]
@@ -140,11 +142,20 @@ def _data_reference(
     return {"path": str(source.resolve()), "fingerprint": data.fingerprint}
 
 
-def make_task(agent: str, settings: Any, env_id: str, seed: int, data: Mapping[str, Any]) -> Task:
+def make_task(
+    agent: str,
+    settings: Any,
+    env_id: str,
+    seed: int,
+    data: Mapping[str, Any],
+    discrete: bool = False,
+) -> Task:
     """One training as a task of the engine; also what the studies run."""
-    kind = agent_kind(agent)
+    kind = agent_kind(agent, discrete)
     asked = {"agent": agent, "env_id": env_id, "seed": seed, "settings": identifying(settings)}
-    if agent not in SEVEN:  # a third party's: the worker has to import the module that registers it
+    if (
+        agent not in BUILT_IN
+    ):  # a third party's: the worker has to import the module that registers it
         asked["module"] = kind.make.__module__
     return Task(
         "train", "rlassay.oracle:train_task", asked, data, kind.revision, f"{agent} seed {seed}"
@@ -157,7 +168,7 @@ def train_task(
     """The worker's side of a training: read the data, train in the task's folder, give the run's JSON."""
     from rlassay.formats import load
 
-    if settings["agent"] not in AGENTS:
+    if settings["agent"] not in {**AGENTS, **DISCRETE_AGENTS}:
         importlib.import_module(settings["module"])
     dataset = load(data["path"])
     if dataset.fingerprint != data["fingerprint"]:

@@ -18,18 +18,35 @@ POLICY = "policy.safetensors"  # the file in a run's folder
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """A policy's error on held-out episodes; no interval where there is one."""
+
+    value: float
+    interval: tuple[float, float] | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"value": self.value, "interval": self.interval and list(self.interval)}
+
+
+@dataclass(frozen=True)
 class Evaluation:
-    """Undiscounted returns and lengths of the evaluation episodes after `update` updates."""
+    """Undiscounted returns and lengths of the evaluation episodes after `update` updates.
+
+    Without a simulator there are none, and the error on held-out episodes stands in their place.
+    """
 
     update: int
     returns: tuple[float, ...]
     lengths: tuple[int, ...]
+    held_out: HeldOut | None = None
 
     @property
     def mean(self) -> float:
         return float(np.mean(self.returns))
 
     def to_json(self, reference: Reference | None) -> dict[str, Any]:
+        if self.held_out is not None:
+            return {"update": self.update, "held_out": self.held_out.to_json()}
         score = None if reference is None else float(reference.normalise(self.mean))
         return {
             "update": self.update,
@@ -45,7 +62,7 @@ class Run:
     """One agent, one dataset, one seed. `diverged_at` is the update after which a number was no longer finite."""
 
     agent: str
-    env_id: str
+    env_id: str | None  # None: judged by held-out episodes
     seed: int
     revision: int
     settings: dict[str, Any]
@@ -58,6 +75,7 @@ class Run:
     outputs: dict[str, str] = field(default_factory=dict)  # sha256 of the other files of the run
     command: str = ""
     software: dict[str, Any] | None = None  # that computed it; None: what is running now
+    judged_by: dict[str, Any] | None = None  # held-out episodes: unit, rows, episodes, reason
 
     @property
     def reference(self) -> Reference | None:
@@ -67,6 +85,20 @@ class Run:
     def last(self) -> Evaluation:
         """The last evaluation."""
         return self.evaluations[-1]
+
+    @property
+    def best(self) -> Evaluation:
+        """The first with the smallest error on held-out episodes."""
+        return min(
+            self.evaluations, key=lambda e: np.inf if e.held_out is None else e.held_out.value
+        )
+
+    @property
+    def held_out(self) -> dict[str, Any] | None:
+        """The best evaluation without a simulator, whose policy is kept."""
+        if self.judged_by is None or self.best.held_out is None:
+            return None
+        return {**self.best.held_out.to_json(), "update": self.best.update, **self.judged_by}
 
     @property
     def counted(self) -> list[Evaluation]:
@@ -90,13 +122,7 @@ class Run:
     def to_json(self) -> dict[str, Any]:
         """The versioned JSON of the run."""
         reference = self.reference
-        # over the episodes of all of them: as if one policy, so it tells the noise of the evaluation alone
-        found = mean_interval([value for each in self.counted for value in each.returns])
-        low_high = None if found is None else list(found)
-        scored = None
-        if reference is not None:
-            interval = None if low_high is None else reference.normalise(low_high).tolist()
-            scored = {"value": self.score, "interval": interval}
+        scored, returned = (None, None) if self.judged_by else self._reached(reference)
         return {
             "schema": SCHEMA,
             "agent": self.agent,
@@ -104,7 +130,8 @@ class Run:
             "updates": self.updates,
             "seed": self.seed,
             "score": scored,
-            "return": {"value": self.mean_return, "interval": low_high},
+            "return": returned,
+            "held_out": self.held_out,
             "curve": [evaluation.to_json(reference) for evaluation in self.evaluations],
             "diverged_at": self.diverged_at,
             "reference": None if reference is None else describe_reference(reference),
@@ -117,6 +144,17 @@ class Run:
             "command": self.command,
             "software": self.software or run_software(),
         }
+
+    def _reached(self, reference: Reference | None) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+        """Score and return with their intervals."""
+        # over the episodes of all of them: as if one policy, so it tells the noise of the evaluation alone
+        found = mean_interval([value for each in self.counted for value in each.returns])
+        low_high = None if found is None else list(found)
+        returned = {"value": self.mean_return, "interval": low_high}
+        if reference is None:
+            return None, returned
+        interval = None if low_high is None else reference.normalise(low_high).tolist()
+        return {"value": self.score, "interval": interval}, returned
 
     def read_provenance(self, saved: Mapping[str, Any]) -> None:
         """Take over by what, when and into which files a finished run was computed."""
