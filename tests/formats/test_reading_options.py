@@ -23,7 +23,9 @@ def odd_names(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "odd names.npz"
     rewards = rng.normal(size=60)
-    rewards[7] = rewards[23] = 40.0  # for the inspection to find nothing, but for the scores to differ
+    rewards[7] = rewards[23] = (
+        40.0  # for the inspection to find nothing, but for the scores to differ
+    )
     columns = {"where": rng.normal(size=(60, 3)), "push": rng.uniform(-1, 1, size=(60, 2))}
     np.savez(path, **columns, gain=rewards, run=np.repeat(np.arange(6), 10))
     return path

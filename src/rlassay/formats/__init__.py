@@ -63,7 +63,9 @@ def load(
     column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. A bad
     source raises `DatasetError`.
     """
-    if format is not None and format not in READ_FORMATS:  # of all files alike: not the file's fault
+    if (
+        format is not None and format not in READ_FORMATS
+    ):  # of all files alike: not the file's fault
         raise SettingsError("unknown format", allowed=READ_FORMATS, got=format)
     keys = tuple(observation_keys) if observation_keys else None
     options = ReadOptions(env_id, mask, max_episode_steps, keys, extras, column_map(map))

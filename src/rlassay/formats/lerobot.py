@@ -26,7 +26,11 @@ from rlassay.formats.tables import numbers, read_parquet
 FORMAT = "lerobot"
 INDEX = ("index", "episode_index", "frame_index")
 OUTCOMES = {"next.reward": "rewards", "next.done": "dones", "next.truncated": "timeouts"}
-BESIDE = ("timestamp", "task_index", "next.success")  # kept beside the columns, for scores of movement
+BESIDE = (
+    "timestamp",
+    "task_index",
+    "next.success",
+)  # kept beside the columns, for scores of movement
 PLAIN_STATES = ("state", "states")
 ACTIONS = ("action", "actions")
 CAMERAS = ("video", "image")

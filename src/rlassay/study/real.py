@@ -27,7 +27,7 @@ ENVIRONMENT = "Pendulum-v1"
 COMMAND = "rlassay study real --data DIR --run"
 BUDGET: Mapping[str, Any] = {"updates": 4_000, "eval_every": 2_000, "eval_episodes": 20}
 SEEDS = 1  # of every training
-SCORE_SEEDS = 3
+SCORE_SEEDS = 1
 SETS = "SETS.json"  # what was done to every dataset, beside them
 SET_COLUMNS = (
     "name", "repository", "path", "commit", "rows", "episodes", "mean_return", "recorded_low", "recorded_high", "factor",
