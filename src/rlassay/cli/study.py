@@ -29,7 +29,7 @@ def study_command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation or real.",
+            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, real or demonstrations.",
         ),
     ],
     profile: Annotated[

@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    "real",
+    *("real", "demonstrations"),
 )
 _RAW = {
     "table1": ("table1/scores.csv", "table1/runs.csv"),
@@ -29,6 +29,7 @@ _RAW = {
     "curation": ("curation/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
+    "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
 }
 
 
