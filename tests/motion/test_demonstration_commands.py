@@ -80,6 +80,10 @@ def test_the_terminal_and_markdown_say_it_in_words(folder, monkeypatch):
     assert f"- episode {SHAKEN}: " in page and "not run here" in page
 
 
+def test_movement_can_be_left_out(folder):
+    assert "demonstrations" not in json.loads(inspected(folder, "--no-movement", "--json", "-"))
+
+
 def test_data_with_rewards_is_not_asked_about_movement(tmp_path):
     rng = np.random.default_rng(0)
     ends = np.arange(40) % 10 == 9

@@ -24,6 +24,12 @@ RulesOption = Annotated[
     Path | None,
     typer.Option("--rules", metavar="FILE", help="Hold the data to what `rlassay learn` wrote."),
 ]
+MovementOption = Annotated[
+    bool,
+    typer.Option(
+        "--movement/--no-movement", help="Without rewards: which episodes to watch, and why."
+    ),
+]
 PathsArgument = Annotated[
     list[str],
     typer.Argument(metavar="PATH...", help="Files, dataset folders, patterns or Minari ids."),
@@ -46,6 +52,7 @@ def inspect_command(
     github: gating.GithubOption = False,
     json: JsonOption = None,
     markdown: MarkdownOption = None,
+    movement: MovementOption = True,
 ) -> None:
     """Check structure, alignment and ranges; exit 1 when a check fails."""
     from rlassay.inspection import inspect_loaded
@@ -59,7 +66,7 @@ def inspect_command(
     for source in sources:
         with gate.reading(source):
             inspection, data = inspect_loaded(source, rules=held, **read.options)
-            movements.append(_movement(inspection, data))
+            movements.append(_movement(inspection, data) if movement else None)
             inspections.append(inspection)
             cases = gating.inspection_cases(inspection)
             gate.judge(source, cases, gating.inspection_facts(inspection, data))

@@ -17,7 +17,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.engine.files import replacing_folder
 from rlassay.errors import DatasetError
 from rlassay.motion.frames import frame_scores
-from rlassay.motion.scores import ADJUSTED, episode_score, measure
+from rlassay.motion.scores import described, measure
 from rlassay.motion.trajectories import motion_of
 from rlassay.results.episodes import EpisodeTable
 
@@ -56,8 +56,8 @@ def make_sidecar(data: Dataset, kept: np.ndarray, chosen_by: Mapping[str, Any] |
         "format": data.origin.format,
         "fingerprint": data.fingerprint,
         "rule": chosen_by,
-        "episode_scores": {name: _described(name) for name in columns},
-        "frame_scores": {name: _described(name) for name in frames},
+        "episode_scores": {name: described(name) for name in columns},
+        "frame_scores": {name: described(name) for name in frames},
     }
     place = {
         "episode": np.arange(data.episode_count),
@@ -69,12 +69,6 @@ def make_sidecar(data: Dataset, kept: np.ndarray, chosen_by: Mapping[str, Any] |
     }
     where = {"index": index, "episode_index": episode_index, "frame_index": frame_index}
     return Sidecar(about, place | columns, where | frames)
-
-
-def _described(name: str) -> dict[str, str]:
-    spec = episode_score(name)
-    adjusted = ", adjusted for length" if name.endswith(ADJUSTED) else ""
-    return {"title": spec.title, "meaning": spec.meaning + adjusted, "direction": spec.direction}
 
 
 def _own_indices(data: Dataset) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
