@@ -1,7 +1,7 @@
 """Real files of other projects: read them with every command and check counts and returns by an independent reading.
 
     python scripts/real_data.py --extract MIRRORS --root DIR     # take the files out of git mirrors, note their commits
-    python scripts/real_data.py --root DIR [--only TEXT] [--recipes] [--markdown FILE]
+    python scripts/real_data.py --root DIR [--only TEXT] [--recipes] [--log FILE] [--markdown FILE]
 
 MIRRORS holds bare or plain git folders `owner+name/repo`. None of the files is part of this repository.
 """
@@ -291,11 +291,9 @@ def commands(row: Row, entry: Entry, path: Path) -> None:
                 "fast",
             ],
         }
-        without = (
-            row.mean == "none"
-        )  # rewards: then how little a clone is surprised by an episode counts
-        steps["curate"] += ["--by", "bc_surprise" if without else "return"]
-        steps["curate"] += ["--scores", "bc_error" if without else "return"]
+        without = row.mean == "none"  # rewards: then a score of movement ranks
+        steps["curate"] += ["--by", "disagreement" if without else "return"]
+        steps["curate"] += ["--scores", "saco" if without else "return"]
         if row.episodes == "1":  # no share of one episode can be chosen
             del steps["curate"]
         for name, words in steps.items():
@@ -376,6 +374,20 @@ def markdown(rows: list[Row], commits: dict[str, str]) -> str:
     return head + "".join(lines) + f"\n{places}"
 
 
+def read_log(log: Path | None) -> dict[tuple[str, str], Row]:
+    """Files that an earlier run has examined and found right."""
+    if log is None or not log.exists():
+        return {}
+    rows = [Row(**json.loads(line)) for line in log.read_text().splitlines()]
+    return {(row.repository, row.path): row for row in rows if not row.wrong}
+
+
+def append_log(log: Path | None, row: Row) -> None:
+    if log is not None:
+        with open(log, "a") as file:
+            file.write(json.dumps(vars(row)) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--root", type=Path, required=True, help="where the files are")
@@ -385,6 +397,9 @@ def main() -> None:
         "--recipes", action="store_true", help="run printed recipes; they load the corpus's pickles"
     )
     parser.add_argument("--markdown", type=Path, help="write the table here")
+    parser.add_argument(
+        "--log", type=Path, help="one line a file; a log continues where it stopped"
+    )
     given = parser.parse_args()
     if given.extract:
         extract(given.extract, given.root)
@@ -393,12 +408,17 @@ def main() -> None:
     manifest = given.root / "MANIFEST.json"
     commits = json.loads(manifest.read_text()) if manifest.exists() else {}
     rows = []
+    known = read_log(given.log)
     for entry in CORPUS:
         folder = given.root / entry.repository.replace("/", "+")
         found = [folder] if entry.pattern == "." else sorted(folder.glob(entry.pattern))
         for path in (p for p in found if p.exists() and given.only in str(p)):
-            rows.append(examine(entry, path, given.root, given.recipes))
-            print(*vars(rows[-1]).values(), sep=" | ", flush=True)
+            row = known.get((entry.repository, str(path.relative_to(folder))))
+            if row is None:
+                row = examine(entry, path, given.root, given.recipes)
+                append_log(given.log, row)
+            rows.append(row)
+            print(*vars(row).values(), sep=" | ", flush=True)
     if given.markdown:
         given.markdown.write_text(markdown(rows, commits))
     sys.exit(any(row.wrong for row in rows))

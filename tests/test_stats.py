@@ -1,10 +1,13 @@
 """Intervals and correlations against independent formulas."""
 
+import functools
+
 import numpy as np
 import pytest
 import scipy.stats
 
 from rlassay import stats
+from rlassay.scoring.scores import mean_by_length
 from rlassay.stats import Resampling
 
 RNG = np.random.default_rng(0)
@@ -38,6 +41,17 @@ def test_many_groups_are_thinned_and_the_variance_scaled(monkeypatch):
     monkeypatch.setattr(stats, "MOST_GROUPS", 500)
     thinned, count = Resampling(2_000).variance([(values, np.arange(4_000))])
     assert count == 4_000
+    assert thinned == pytest.approx(everything, rel=0.25)
+
+
+def test_a_statistic_that_knows_lengths_is_thinned_with_them(monkeypatch):
+    lengths = RNG.integers(1, 9, size=1_000).astype(float)
+    values = lengths + RNG.normal(size=1_000)
+    statistic = functools.partial(mean_by_length, lengths=lengths)
+    everything, _ = Resampling(2_000).variance([(values, np.arange(1_000))], statistic)
+    monkeypatch.setattr(stats, "MOST_GROUPS", 500)
+    thinned, count = Resampling(2_000).variance([(values, np.arange(1_000))], statistic)
+    assert count == 1_000
     assert thinned == pytest.approx(everything, rel=0.25)
 
 

@@ -74,24 +74,26 @@ class Resampling:
 
 
 def _replicate(values, group, kept, drawn, statistic: Statistic) -> np.ndarray:
-    """The statistic in each replicate; a mean needs one sum a group, anything else its weights."""
-    place = np.searchsorted(kept, group)
-    place = np.minimum(place, len(kept) - 1)
+    """The statistic in each replicate; a mean needs one sum a group, anything else its weights.
+
+    Values of groups that are not resampled keep their place with weight 0: a statistic may know more of each value.
+    """
+    place = np.minimum(np.searchsorted(kept, group), len(kept) - 1)
     inside = kept[place] == group
-    values, place = np.asarray(values, np.float64)[inside], place[inside]
-    counts = drawn.astype(np.float64)
+    values, counts = np.asarray(values, np.float64), drawn.astype(np.float64)
     if statistic is weighted_mean:
-        sums = np.bincount(place, values, len(kept))
-        sizes = np.bincount(place, minlength=len(kept)).astype(np.float64)
+        sums = np.bincount(place[inside], values[inside], len(kept))
+        sizes = np.bincount(place[inside], minlength=len(kept)).astype(np.float64)
         return (counts @ sums) / np.maximum(counts @ sizes, 1e-300)
     size = max(1, BLOCK_ENTRIES // max(len(values), 1))
-    blocks = (counts[first : first + size][:, place] for first in range(0, len(counts), size))
-    return np.concatenate([statistic(values, _some_weight(block)) for block in blocks])
+    blocks = (counts[first : first + size] for first in range(0, len(counts), size))
+    weights = (np.where(inside, block[:, place], 0.0) for block in blocks)
+    return np.concatenate([statistic(values, _some_weight(block, inside)) for block in weights])
 
 
-def _some_weight(weights: np.ndarray) -> np.ndarray:
+def _some_weight(weights: np.ndarray, inside: np.ndarray) -> np.ndarray:
     """A replicate may draw none of the groups that have values: it then counts all of them."""
-    return np.where(weights.any(axis=1, keepdims=True), weights, 1.0)
+    return np.where(weights.any(axis=1, keepdims=True), weights, inside.astype(np.float64))
 
 
 def interval(

@@ -26,7 +26,7 @@ from io_layouts import (
 from io_layouts import minari as write_minari
 from minari.data_collector import EpisodeBuffer
 
-from rlassay.errors import DatasetError
+from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load
 
 
@@ -218,7 +218,7 @@ def test_odd_sources_are_refused(tmp_path):
             load(source)
     with pytest.raises(DatasetError, match="does not exist"):
         load(tmp_path / "nothing")
-    with pytest.raises(DatasetError, match="unknown format"):
+    with pytest.raises(SettingsError, match="unknown format"):
         load(npz(record(FLAGGED), tmp_path), format="csv")
     with pytest.raises(DatasetError, match="no masks"):
         load(tmp_path / "data.npz", mask="best")

@@ -207,7 +207,7 @@ def test_what_the_file_says_is_used(motion):
     report = rlassay.demonstrations(data)
     messages = {finding.code: finding.message for finding in report.findings}
     assert messages["success"] == "23 of 24 episodes are marked as a success; not: 4"
-    assert messages["tasks"] == "2 tasks, with their episodes: 0 (12), 1 (12)"
+    assert messages["tasks"] == "2 tasks, episodes of each: 0 (12), 1 (12)"
     assert report.tasks["1"]["episodes"] == list(range(1, 24, 2))
     assert report.table["success"][4] == 0
 

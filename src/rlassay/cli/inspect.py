@@ -12,6 +12,7 @@ from rlassay.cli import gating
 from rlassay.cli.options import JsonOption, Reading, emit_json, reads_data, require_outputs
 
 if TYPE_CHECKING:
+    from rlassay.data.dataset import Dataset
     from rlassay.inspection import Inspection
 
 MarkdownOption = Annotated[
@@ -21,6 +22,12 @@ MarkdownOption = Annotated[
 RulesOption = Annotated[
     Path | None,
     typer.Option("--rules", metavar="FILE", help="Hold the data to what `rlassay learn` wrote."),
+]
+MovementOption = Annotated[
+    bool,
+    typer.Option(
+        "--movement/--no-movement", help="Without rewards: which episodes to watch, and why."
+    ),
 ]
 PathsArgument = Annotated[
     list[str],
@@ -44,6 +51,7 @@ def inspect_command(
     github: gating.GithubOption = False,
     json: JsonOption = None,
     markdown: MarkdownOption = None,
+    movement: MovementOption = True,
 ) -> None:
     """Check structure, alignment and ranges; exit 1 when a check fails."""
     from rlassay.inspection import inspect_loaded
@@ -53,16 +61,18 @@ def inspect_command(
     gate = gating.opened(sources, gating.inspection_names, strict, fail_if, junit, github)
     held = _rules(rules)
     inspections: list[Inspection] = []
+    movements: list[dict[str, Any] | None] = []
     for source in sources:
         with gate.reading(source):
             inspection, data = inspect_loaded(source, rules=held, **read.options)
+            movements.append(_movement(inspection, data) if movement else None)
             inspections.append(inspection)
             cases = gating.inspection_cases(inspection)
             gate.judge(source, cases, gating.inspection_facts(inspection, data))
-    quiet = emit_json(_json(inspections, gate), json)
-    quiet = _emit_markdown(inspections, markdown) or quiet
+    quiet = emit_json(_json(inspections, movements, gate), json)
+    quiet = _emit_markdown(inspections, movements, markdown) or quiet
     if not quiet:
-        _show(inspections, gate.several)
+        _show(inspections, movements, gate.several)
     gate.finish()
 
 
@@ -74,33 +84,67 @@ def _rules(path: Path | None) -> dict[str, Any] | None:
     return read_rules(path)
 
 
-def _json(inspections: list[Inspection], gate: gating.Gate) -> dict[str, Any]:
+def _movement(inspection: Inspection, data: Dataset | None) -> dict[str, Any] | None:
+    """Data without rewards: what its movements say, and how to open the first episode worth watching."""
+    if data is None or data.rewards is not None or inspection["shapes"].status == "fail":
+        return None
+    from rlassay.motion import demonstrations
+
+    report = demonstrations(data)
+    told = report.to_dict()
+    if data.origin.format == "lerobot" and Path(data.origin.source).is_dir():
+        from rlassay.formats.episode_lists import lerobot_indices, lerobot_show_commands
+
+        source = Path(data.origin.source)
+        if report.watch:
+            first = data.episode_starts[report.watch[0].episode]
+            told["open"] = lerobot_show_commands(source, int(lerobot_indices(source)[1][first]))
+    return told
+
+
+def _json(
+    inspections: list[Inspection], movements: list[dict[str, Any] | None], gate: gating.Gate
+) -> dict[str, Any]:
     """One file keeps its own schema; several are a list, with those that could not be read beside it."""
     from rlassay.inspection.results import SEVERAL_SCHEMA
 
-    told = [inspection.to_dict() for inspection in inspections]
+    told = [
+        inspection.to_dict() | ({"demonstrations": moved} if moved else {})
+        for inspection, moved in zip(inspections, movements, strict=True)
+    ]
     if not gate.several:
         return told[0]
     return {"schema": SEVERAL_SCHEMA, "inspections": told, "errors": gate.errors}
 
 
-def _show(inspections: list[Inspection], several: bool) -> None:
+def _show(
+    inspections: list[Inspection], movements: list[dict[str, Any] | None], several: bool
+) -> None:
     from rich.console import Console
 
+    from rlassay.report.demonstrations import show_demonstrations
     from rlassay.report.inspection import show_findings, show_inspection
 
     console = Console()
-    for inspection in inspections:
+    for inspection, moved in zip(inspections, movements, strict=True):
         (show_findings if several else show_inspection)(inspection, console)
+        if moved:
+            show_demonstrations(moved, console)
 
 
-def _emit_markdown(inspections: list[Inspection], target: str | None) -> bool:
+def _emit_markdown(
+    inspections: list[Inspection], movements: list[dict[str, Any] | None], target: str | None
+) -> bool:
     """Write Markdown where `--markdown` says; True when stdout now belongs to it."""
     if target is None:
         return False
+    from rlassay.report import demonstrations
     from rlassay.report.inspection import markdown
 
-    page = "\n".join(markdown(inspection) for inspection in inspections)
+    page = "\n".join(
+        markdown(inspection) + (demonstrations.markdown(moved) if moved else "")
+        for inspection, moved in zip(inspections, movements, strict=True)
+    )
     if target == "-":
         sys.stdout.write(page)
         return True

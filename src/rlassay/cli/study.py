@@ -29,7 +29,7 @@ def study_command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1, fig1, fig2, table2, runtime, confirm, long, paper or curation.",
+            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, real or demonstrations.",
         ),
     ],
     profile: Annotated[
@@ -44,7 +44,9 @@ def study_command(
     data: Annotated[
         Path | None,
         typer.Option(
-            "--data", metavar="DIR", help="table1 on real D4RL files with the published oracle."
+            "--data",
+            metavar="DIR",
+            help="Files of others: D4RL's for table1 (with the published oracle), Pendulum's for real.",
         ),
     ] = None,
     zoo: Annotated[
@@ -67,13 +69,13 @@ def study_command(
     def report(line: str) -> None:
         say(line, err=True)
 
-    if data is not None:
+    if data is not None and name != "real":
         from rlassay.study.d4rl import d4rl_table
 
         text, missing = d4rl_table(name, data, results, report)
     else:
         text, missing = study(
-            name, profile=profile, run=run, results=results, zoo=zoo, report=report
+            name, profile=profile, run=run, results=results, zoo=zoo, data=data, report=report
         )
     _show(name, text, missing, json_file)
 

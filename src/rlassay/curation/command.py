@@ -11,6 +11,7 @@ from rlassay.curation.facade import apply_rule
 from rlassay.curation.request import Request
 from rlassay.curation.result import Curation, provenance_text
 from rlassay.curation.rule import Rule
+from rlassay.curation.sidecar import check_place, make_sidecar, write_sidecar
 from rlassay.curation.weights import TEMPERATURES, Weights, weigh, write_weights
 from rlassay.data.dataset import Dataset
 from rlassay.engine.files import require_writable
@@ -24,6 +25,7 @@ def curate_file(request: Request) -> dict[str, Any]:
     from rlassay.formats import load
 
     _check_weights(request)
+    _check_sidecar(request)
     data = load(request.source, extras=True, **request.read)
     source = Path(data.origin.source)
     target = None
@@ -44,6 +46,8 @@ def curate_file(request: Request) -> dict[str, Any]:
         if not request.dry_run:
             write_weights(request.weights, weights, like=source)
         more["weights"] = _told(request.weights, weights)
+    if request.sidecar is not None:
+        more["sidecar"] = _write_sidecar(request, data, curation)
     out = None if target is None or target.kind == "command" else str(target.path)
     return curation.to_dict(*effect, out, **more)
 
@@ -62,6 +66,20 @@ def _check_weights(request: Request) -> None:
             f"{request.weights} exists", remedy="name another place, or replace it with --force"
         )
     require_writable(request.weights, streams=False)
+
+
+def _check_sidecar(request: Request) -> None:
+    if request.sidecar is not None and not request.dry_run:
+        check_place(request.sidecar, request.force)
+        require_writable(request.sidecar, folder=True, streams=False)
+
+
+def _write_sidecar(request: Request, data: Dataset, curation: Curation) -> str:
+    """Scores are of the data as it was read; `kept` says what the rule chose."""
+    if not request.dry_run and request.sidecar is not None:
+        rule = None if request.rule.empty else curation.provenance()
+        write_sidecar(request.sidecar, make_sidecar(data, curation.kept, rule))
+    return str(request.sidecar)
 
 
 def _planned(request: Request, data: Dataset, source: Path) -> output.Target:
@@ -84,8 +102,10 @@ def _planned(request: Request, data: Dataset, source: Path) -> output.Target:
 
 
 def _curation(request: Request, data: Dataset) -> Curation:
-    """Without a rule everything stays: `--weights` alone is a legitimate wish."""
+    """Without a rule everything stays: `--weights` or `--sidecar` alone is a legitimate wish."""
     rule = request.rule
+    if rule.empty and request.sidecar is not None and request.out is None:
+        rule = Rule(only=tuple(range(data.episode_count)))
     if rule.empty and request.weights is not None and request.out is None:
         rule = Rule(keep=1.0)
     return apply_rule(data, rule, seed=request.seed, scoring=dict(request.scoring))

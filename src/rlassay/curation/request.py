@@ -42,6 +42,9 @@ class Request:
     temperature: float | None = option(
         None, "Of the weights; a low one follows the best rows alone."
     )
+    sidecar: Path | None = option(
+        None, "Write scores of every episode and frame beside the data, as Parquet.", metavar="DIR"
+    )
     seed: int = 0
     read: Mapping[str, Any] = field(default_factory=dict)  # options of `load`
     scoring: Mapping[str, Any] = field(default_factory=dict)  # options of `episode_scores`

@@ -57,6 +57,7 @@ class Origin:
     # returns that score 0 and 100, where the source says
     reference: tuple[float, float] | None = None
     pinned: Mapping[str, str] | None = None  # of a hub: its name, the repository and the revision
+    reading: Mapping[str, Any] = field(default_factory=dict)  # options of `load` that were given
 
 
 class Episode:

@@ -18,10 +18,10 @@ from rlassay.engine.files import (
     require_writable,
     reserve,
 )
-from rlassay.errors import DatasetError
+from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import hub
 from rlassay.formats.guards import refusing
-from rlassay.formats.mapping import column_map
+from rlassay.formats.mapping import column_map, map_text
 from rlassay.formats.options import ReadOptions
 from rlassay.words import suggest_path
 
@@ -63,10 +63,22 @@ def load(
     column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. A bad
     source raises `DatasetError`.
     """
+    if (
+        format is not None and format not in READ_FORMATS
+    ):  # of all files alike: not the file's fault
+        raise SettingsError("unknown format", allowed=READ_FORMATS, got=format)
     keys = tuple(observation_keys) if observation_keys else None
     options = ReadOptions(env_id, mask, max_episode_steps, keys, extras, column_map(map))
     if isinstance(source, Dataset):
         return _with_environment(source, env_id)
+    asked = {"format": format, "env_id": env_id, "mask": mask, "map": map_text(map)}
+    asked |= {"max_episode_steps": max_episode_steps, "observation_keys": keys}
+    given = {name: value for name, value in asked.items() if value is not None}
+    data = _load(source, format, options)
+    return _with_origin(data, reading=given) if given else data
+
+
+def _load(source: Any, format: str | None, options: ReadOptions) -> Dataset:
     if isinstance(source, str) and hub.is_hub(source):
         return _load_fetched(hub.fetch(source), format, options)
     if isinstance(source, str | os.PathLike):
@@ -81,8 +93,7 @@ def load(
 def _load_fetched(fetched: hub.Fetched, format: str | None, options: ReadOptions) -> Dataset:
     with refusing(fetched.source, "a dataset"):
         data = _reader_for(fetched.path, format, options)(fetched.path, options)
-    origin = replace(data.origin, source=fetched.source, pinned=fetched.pinned)
-    return Dataset(data._columns, data.episode_starts, origin)
+    return _with_origin(data, source=fetched.source, pinned=fetched.pinned)
 
 
 def save(
@@ -174,8 +185,6 @@ def _reader_for(
 ) -> Callable[[Path, ReadOptions], Dataset]:
     from rlassay.formats import detect
 
-    if format is not None and format not in READ_FORMATS:
-        raise DatasetError("unknown format", allowed=READ_FORMATS, got=format)
     if options.map is not None:
         return _reader("lerobot" if format == "lerobot" or _is_lerobot(path) else "mapped")
     name = format or detect.format_of(path)
@@ -242,7 +251,13 @@ def _load_object(source: Any, options: ReadOptions) -> Dataset:
 def _with_environment(data: Dataset, env_id: str | None) -> Dataset:
     if env_id is None or env_id == data.env_id:
         return data
-    return Dataset(data._columns, data.episode_starts, replace(data.origin, env_id=env_id))
+    reading = {**data.origin.reading, "env_id": env_id}
+    return _with_origin(data, env_id=env_id, reading=reading)
+
+
+def _with_origin(data: Dataset, **changes: Any) -> Dataset:
+    """The same columns under a changed origin."""
+    return Dataset(data._columns, data.episode_starts, replace(data.origin, **changes))
 
 
 def _write_format(path: Path, format: str | None) -> str:

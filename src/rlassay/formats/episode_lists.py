@@ -41,21 +41,39 @@ def _numbers(rows: list[list[str]]) -> tuple[int, ...]:
 
 def lerobot_episodes(data: Dataset, source: Path) -> np.ndarray:
     """The dataset's own `episode_index` of every episode, for commands of the lerobot package."""
-    import pyarrow.parquet
-
-    files = sorted((source / "data").glob("chunk-*/*.parquet"))
-    tables = [
-        pyarrow.parquet.read_table(file, columns=["index", "episode_index"]) for file in files
-    ]
-    index = np.concatenate([table["index"].to_numpy() for table in tables])
-    episode = np.concatenate([table["episode_index"].to_numpy() for table in tables])
-    named = episode[np.argsort(index, kind="stable")][data.episode_starts]
+    _, episode, _ = lerobot_indices(source)
+    named = episode[data.episode_starts]
     if len(np.unique(named)) != len(named):
         raise DatasetError(
             "an episode of the source is marked done inside, so whole episodes cannot be deleted",
             remedy="write a dataset instead: -o OUT.npz --to npz",
         )
     return named
+
+
+def lerobot_indices(source: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """`index`, `episode_index` and `frame_index` of every frame, in the order in which frames are read."""
+    import pyarrow.parquet
+
+    names = ["index", "episode_index", "frame_index"]
+    files = sorted((source / "data").glob("chunk-*/*.parquet"))
+    tables = [pyarrow.parquet.read_table(file, columns=names) for file in files]
+    columns = [np.concatenate([table[name].to_numpy() for table in tables]) for name in names]
+    order = np.argsort(columns[0], kind="stable")
+    index, episode, frame = (column[order] for column in columns)
+    return index, episode, frame
+
+
+def lerobot_show_commands(source: Path, episode: int) -> dict[str, str]:
+    """Commands of the lerobot package that open one episode, at once or as a file for Rerun."""
+    name = source.resolve().name
+    words = ["lerobot-dataset-viz", "--repo-id", name, "--root", str(source)]
+    words += ["--episode-index", str(episode)]
+    saved = shlex.join([*words, "--save", "1", "--output-dir", "."])
+    return {
+        "lerobot": shlex.join(words),
+        "rerun": f"{saved} && {shlex.join(['rerun', f'{name}_episode_{episode}.rrd'])}",
+    }
 
 
 def lerobot_delete_command(source: Path, out: Path | None, episodes: np.ndarray) -> str:

@@ -7,6 +7,7 @@ episode's last action is not stored. Videos are not opened.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ from rlassay.formats.tables import numbers, read_parquet
 FORMAT = "lerobot"
 INDEX = ("index", "episode_index", "frame_index")
 OUTCOMES = {"next.reward": "rewards", "next.done": "dones", "next.truncated": "timeouts"}
+BESIDE = (
+    "timestamp",
+    "task_index",
+    "next.success",
+)  # kept beside the columns, for scores of movement
 PLAIN_STATES = ("state", "states")
 ACTIONS = ("action", "actions")
 CAMERAS = ("video", "image")
@@ -48,10 +54,10 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
     _check_map(options)
     vectors, notes = _observation_keys(info, options)
     action = _action_key(info, options)
-    columns = _frames(folder, [*vectors, action, *INDEX, *OUTCOMES], info)
+    columns = _frames(folder, [*vectors, action, *INDEX, *OUTCOMES, *BESIDE], info)
     order = replace(options, observation_keys=tuple(vectors)) if options.map else options
     observations, joined = join_vectors({key: columns[key] for key in vectors}, order)
-    others = set(info["features"]) - {*vectors, action, *INDEX, *OUTCOMES}
+    others = set(info["features"]) - {*vectors, action, *INDEX, *OUTCOMES, *BESIDE}
     settled, end_notes = _ends(columns, len(observations))
     starts, holes = _episode_starts(columns)
     return assemble(
@@ -67,6 +73,7 @@ def read(folder: Path, options: ReadOptions) -> Dataset:
         format_name=FORMAT,
         notes=[*notes, *joined, *end_notes, *holes, *left_out(others, options)],
         metadata={key: info[key] for key in KEPT if key in info},
+        extras={name: columns[name] for name in BESIDE if name in columns},
     )
 
 
@@ -124,7 +131,8 @@ def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, n
     tables = [read_parquet(file, names, budget) for file in files]
     if len({tuple(table.schema.names) for table in tables}) > 1:
         raise DatasetError(f"the files of {folder} differ in their columns")
-    lost = [name for name in names if name not in tables[0].schema.names and name not in OUTCOMES]
+    optional = {*OUTCOMES, *BESIDE}
+    lost = [name for name in names if name not in tables[0].schema.names and name not in optional]
     if lost:
         raise DatasetError(
             f"the frames of {folder} lack columns", allowed=names, got=tables[0].schema.names
@@ -132,8 +140,18 @@ def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, n
     columns = {
         name: np.concatenate([numbers(table, name) for table in tables])
         for name in tables[0].schema.names
+        if name not in BESIDE
     }
-    return _in_order(columns, info, folder)
+    return _in_order(columns | _beside(tables), info, folder)
+
+
+def _beside(tables: list[Any]) -> dict[str, np.ndarray]:
+    """Columns that no score needs: one with empty entries or words is left out, not refused."""
+    found = {}
+    for name in set(BESIDE) & set(tables[0].schema.names):
+        with suppress(DatasetError):
+            found[name] = np.concatenate([numbers(table, name) for table in tables])
+    return found
 
 
 def _file_order(path: Path) -> tuple[int, ...]:

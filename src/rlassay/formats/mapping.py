@@ -65,6 +65,14 @@ def column_map(given: Any) -> ColumnMap | None:
     return _checked({role.strip(): names.strip().split("+") for role, _, names in parts})
 
 
+def map_text(given: Any) -> str | None:
+    """A map as one would type it behind `--map`; a saved one by its file."""
+    if given is None or isinstance(given, str | Path):
+        return None if given is None else str(given)
+    found = column_map(given)
+    return found and ",".join(f"{role}={'+'.join(names)}" for role, names in found.roles)
+
+
 def _saved(path: Path) -> dict[str, Any]:
     try:
         with open(path, "rb") as file:

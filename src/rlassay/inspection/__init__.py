@@ -49,15 +49,16 @@ CHECKS = (
 def inspect(data: Dataset, reading: Mapping[str, Any] | None = None) -> Inspection:
     """Ask every question of a Dataset; columns of different length end the inspection.
 
-    `reading` are the options it was loaded with: a remedy that is a command repeats them.
+    `reading` are the options it was loaded with, which it knows itself: a remedy that is a command repeats them.
     """
+    reading = data.origin.reading if reading is None else reading
     form = structure.shapes(data)
     if form.status == "fail":
         return Inspection((form,), summary(data))
     with np.errstate(invalid="ignore", over="ignore"):
         checks = tuple(check(data) for check in CHECKS)
     all_checks = (form, *checks, *structure.source_notes(data))
-    told = (replace(one, remedy=filled(one.remedy, data, reading or {})) for one in all_checks)
+    told = (replace(one, remedy=filled(one.remedy, data, reading)) for one in all_checks)
     return Inspection(tuple(told), summary(data))
 
 
@@ -83,7 +84,7 @@ def inspect_loaded(
     except ShapeError as error:
         check = found("shapes", "fail", error.what, error.remedy or structure.ONE_ENTRY)
         return Inspection((check,), {"source": str(source)}), None
-    inspection = inspect(data, load_options)
+    inspection = inspect(data)
     if inspection["shapes"].status == "fail":
         return inspection, data
     asked = [environment(data)] if load_options.get("env_id") else []

@@ -19,18 +19,23 @@ def disagreement(motion: Motion) -> np.ndarray:
     state plus noise it is the noise's share of the variance. Fails for rare but right behaviour, whose neighbours are far,
     and where the task hides in what is not observed. One episode has no others.
     """
+    rows, errors = disagreement_of_rows(motion)
+    return episode_means(motion.episode[rows], errors, motion.count)
+
+
+def disagreement_of_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that are asked, evenly inside episodes, and their values; none where there is nothing to compare."""
     if motion.count < 2 or motion.scaled_states.shape[1] == 0:
-        return np.full(motion.count, np.nan)
+        return np.empty(0, np.int64), np.empty(0)
     rows = thinned(motion, ROWS)
     states = principal(motion.scaled_states[rows], DIMENSIONS)
     actions = motion.actions[rows]
     variance = actions.var(axis=0)
     live = variance > 0
     if not live.any():
-        return np.zeros(motion.count)
+        return rows, np.zeros(len(rows))
     actions = actions[:, live] / np.sqrt(variance[live])
-    errors = conflict(states, actions, motion.episode[rows])
-    return episode_means(motion.episode[rows], errors, motion.count)
+    return rows, conflict(states, actions, motion.episode[rows])
 
 
 def conflict(states: np.ndarray, actions: np.ndarray, episode: np.ndarray) -> np.ndarray:

@@ -136,7 +136,7 @@ def of_marks(motion: Motion) -> Iterable[Finding]:
         told = [f"{name} ({number})" for name, number in zip(names, counts, strict=True)]
         more = ", ..." if len(told) > SHOWN else ""
         message = (
-            f"{counted(len(names), 'task')}, with their episodes: {', '.join(told[:SHOWN])}{more}"
+            f"{counted(len(names), 'task')}, episodes of each: {', '.join(told[:SHOWN])}{more}"
         )
         yield Finding("tasks", "good", message)
 

@@ -36,8 +36,14 @@ def idle(motion: Motion) -> np.ndarray:
 
     Fails where waiting is part of the task (a hand-over, a heater).
     """
+    rows, flags = idle_rows(motion)
+    return episode_means(motion.episode[rows], flags, motion.count)
+
+
+def idle_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Every row with a successor, and whether it stands in such a stretch."""
     still, moved, episode = _stillness(motion)
-    return episode_means(episode, long_runs(still & ~moved, episode, STRETCH), motion.count)
+    return np.flatnonzero(motion.inside), long_runs(still & ~moved, episode, STRETCH)
 
 
 def stalled(motion: Motion) -> np.ndarray:
@@ -45,9 +51,14 @@ def stalled(motion: Motion) -> np.ndarray:
 
     A blocked robot, a dead sensor or a record that stopped. Fails where states are stored with few digits.
     """
+    rows, flags = stalled_rows(motion)
+    return episode_means(motion.episode[rows], flags, motion.count)
+
+
+def stalled_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Every row with a successor, and whether it stands in such a stretch."""
     still, moved, episode = _stillness(motion)
-    runs = long_runs(still, episode, STRETCH)
-    return episode_means(episode, runs & moved, motion.count)
+    return np.flatnonzero(motion.inside), long_runs(still, episode, STRETCH) & moved
 
 
 def _stillness(motion: Motion) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -78,8 +89,14 @@ def saturation(motion: Motion) -> np.ndarray:
     Bounds are the file's, else the data's own extremes. Fails for bang-bang control, for grippers that are open or shut,
     and says nothing about discrete actions.
     """
+    rows, flags = saturated_rows(motion)
+    return episode_means(motion.episode[rows], flags, motion.count)
+
+
+def saturated_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """Every row, and whether its action is at a bound; no rows for discrete actions."""
     if motion.discrete:
-        return np.full(motion.count, np.nan)
+        return np.empty(0, np.int64), np.empty(0, bool)
     named = motion.low is not None and motion.high is not None
     low = motion.low if named else motion.actions.min(axis=0)
     high = motion.high if named else motion.actions.max(axis=0)
@@ -87,4 +104,4 @@ def saturation(motion: Motion) -> np.ndarray:
     margin = AT_BOUND * (high - low)
     beyond = (motion.actions <= low + margin) | (motion.actions >= high - margin)
     beyond &= high > low  # a constant action is not at a limit
-    return episode_means(motion.episode, np.any(beyond, axis=1).astype(np.float64), motion.count)
+    return np.arange(len(motion.actions)), np.any(beyond, axis=1)

@@ -16,7 +16,7 @@ from rlassay.motion.enough import LearningCurve, learning_curve
 from rlassay.motion.findings import Finding
 from rlassay.motion.joints import Joints, ranges
 from rlassay.motion.modes import Modes, find_modes
-from rlassay.motion.scores import ADJUSTED, EPISODE_SCORES, episode_score, measure
+from rlassay.motion.scores import EPISODE_SCORES, described, episode_score, measure
 from rlassay.motion.tracking import Tracking, track
 from rlassay.motion.trajectories import Motion, motion_of
 from rlassay.motion.watch import Watched, worth_watching
@@ -78,13 +78,7 @@ def _known(column: np.ndarray) -> list[Any]:
 def _described(name: str) -> dict[str, str]:
     if name == "coverage":
         return {"title": "Coverage", "meaning": COVERAGE, "direction": "higher"}
-    spec = episode_score(name)
-    adjusted = ", adjusted for length" if name.endswith(ADJUSTED) else ""
-    return {
-        "title": spec.title + adjusted,
-        "meaning": spec.meaning + adjusted,
-        "direction": spec.direction,
-    }
+    return described(name)
 
 
 def _grouped(modes: Modes) -> dict[str, Any]:

@@ -143,6 +143,17 @@ def episode_score(name: str) -> EpisodeScore:
     return EPISODE_SCORES[name.removesuffix(ADJUSTED)]
 
 
+def described(name: str) -> dict[str, str]:
+    """Title, meaning and direction of a score, as results tell them."""
+    spec = episode_score(name)
+    adjusted = ", adjusted for length" if name.endswith(ADJUSTED) else ""
+    return {
+        "title": spec.title + adjusted,
+        "meaning": spec.meaning + adjusted,
+        "direction": spec.direction,
+    }
+
+
 def measure(motion: Motion, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
     """The named scores of every episode, all of them without names; NaN where one is unknown."""
     wanted = known_names() if names is None else list(dict.fromkeys(names))

@@ -69,6 +69,8 @@ def _ending(result: Mapping[str, Any]) -> str:
     files = [result["out"]] if result["out"] else []
     if result.get("weights"):
         files.append(result["weights"]["file"])
+    if result.get("sidecar"):
+        files.append(result["sidecar"])
     if result["dry_run"]:
         return f"would keep {counted}; nothing was written"
     return f"kept {counted}" + (

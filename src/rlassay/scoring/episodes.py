@@ -14,6 +14,8 @@ import numpy as np
 from rlassay.data.cells import visited_cells
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.motion import scores as movement
+from rlassay.motion.trajectories import motion_of
 from rlassay.results.card import Direction
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.assessment import Assessment, Unavailable, no_rewards
@@ -34,7 +36,10 @@ DEFAULT = (
     *("return", "reward", "q", "advantage", "pd", "bwd"),
     *("value_gap", "random_distance", "bc_surprise", "coverage"),
 )
-OF_EPISODES = ("return", "coverage")  # a transition has none
+MOVEMENT = tuple(
+    movement.known_names()
+)  # need neither rewards nor a fit; computed where they are named
+OF_EPISODES = ("return", "coverage", *MOVEMENT)  # a transition has none
 
 
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
@@ -42,9 +47,24 @@ def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> Epi
     refuse_unknown(scores)
     data = assessment.data
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
-    columns = dict(_available(assessment, names, _episode_values, skip=scores is None))
+    moved = _movement(data, [name for name in names if name in MOVEMENT])
+
+    def values(assessment: Assessment, name: str) -> np.ndarray:
+        return _known(moved[name]) if name in moved else _episode_values(assessment, name)
+
+    columns = dict(_available(assessment, names, values, skip=scores is None))
     directions: dict[str, Direction] = {name: _direction(assessment, name) for name in columns}
     return EpisodeTable(data.episode_starts, data.episode_lengths, columns, directions)
+
+
+def _movement(data: Dataset, names: Sequence[str]) -> dict[str, np.ndarray]:
+    return movement.measure(motion_of(data), names) if names else {}
+
+
+def _known(column: np.ndarray) -> np.ndarray:
+    if not np.isfinite(column).any():
+        raise Unavailable("movement", "no episode of this data has what it needs")
+    return column
 
 
 def transitions_of(
@@ -57,9 +77,9 @@ def transitions_of(
 
 
 def known_scores() -> list[str]:
-    """Every name that `--by` knows: our own, and each registered score that is a mean over rows."""
+    """Every name that `--by` knows: our own, each registered score that is a mean over rows, and those of movement."""
     registered = [name for name, spec in SCORES.items() if spec.per in ("row", "state", "anchor")]
-    return list(dict.fromkeys([*DEFAULT, *registered]))
+    return list(dict.fromkeys([*DEFAULT, *registered, *MOVEMENT]))
 
 
 def refuse_unknown(names: Sequence[str] | None) -> None:
@@ -91,6 +111,8 @@ def _available(
 def _direction(assessment: Assessment, name: str) -> Direction:
     if name in OWN:
         return OWN[name]
+    if name in MOVEMENT:
+        return movement.episode_score(name).direction
     return spec_of(name, assessment.settings.transport.estimator).direction
 
 

@@ -14,6 +14,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load
+from rlassay.inspection.remedies import flags
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
@@ -249,8 +250,12 @@ def repeat_command(
     settings: Mapping[str, Any] | None,
     verb: str = "score",
 ) -> str:
-    """The command line that makes the same card again."""
-    words = ["rlassay", verb, *(data.origin.source for data in datasets), "--preset", preset]
+    """The command line that makes the same card again; reading options that all datasets share are part of it."""
+    words = ["rlassay", verb, *(data.origin.source for data in datasets)]
+    reading = datasets[0].origin.reading
+    if all(data.origin.reading == reading for data in datasets):
+        words += flags(reading)
+    words += ["--preset", preset]
     words += ["--seeds", str(seeds), "--seed", str(seed)]
     if scores is not None:
         words += ["--scores", ",".join(scores)]

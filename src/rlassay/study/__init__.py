@@ -14,7 +14,10 @@ from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import read_about
 from rlassay.study.grid.plan import PROFILES
 
-STUDIES = ("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation")
+STUDIES = (
+    *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
+    *("real", "demonstrations"),
+)
 _RAW = {
     "table1": ("table1/scores.csv", "table1/runs.csv"),
     "fig2": ("table1/scores.csv", "table1/runs.csv"),
@@ -25,6 +28,8 @@ _RAW = {
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
+    "real": ("real/scores.csv", "real/runs.csv"),
+    "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
 }
 
 
@@ -35,6 +40,7 @@ def study(
     run: bool = False,
     results: Path = Path("results"),
     zoo: Path = Path("zoo"),
+    data: Path | None = None,
     report: Report = lambda line: None,
 ) -> tuple[str, list[str]]:
     """Render a study from `results`, after running what is missing if asked: (Markdown, what is missing)."""
@@ -45,7 +51,8 @@ def study(
     failures: list[str] = []
     if run:
         runner = importlib.import_module(f"rlassay.study.{'table1' if name == 'fig2' else name}")
-        failures = runner.run(results, PROFILES[profile], zoo, report)
+        more = {"data": data} if name == "real" else {}  # files of others, which no zoo can make
+        failures = runner.run(results, PROFILES[profile], zoo, report, **more)
     text = importlib.import_module(f"rlassay.study.{name}").render(results)
     missing = [cell for raw in _RAW[name] for cell in read_about(results / raw).get("missing", [])]
     return text, failures + missing

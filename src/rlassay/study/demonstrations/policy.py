@@ -1,0 +1,135 @@
+"""The policy test: BC on the half of the episodes that a score keeps, beside a random half and a clean one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rlassay.engine.store import Task
+from rlassay.settings import identifying
+from rlassay.study.demonstrations.detection import (
+    LEVEL_OF_RULE,
+    defective,
+    goodness_of,
+    reference_of,
+    rolled_out,
+)
+from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.files import Row
+from rlassay.study.grid.plan import Profile
+from rlassay.study.grid.training import training_rows
+
+AGENT = "bc"
+UPDATES = 24_000
+SEEDS = 3
+HALF = 0.5
+RANDOM, CLEAN = "random", "clean"
+COLUMNS = ("environment", "defect", "arm", "seed", "updates", "score", "return", "seconds")
+STREAM = 76
+
+
+def run_policies(
+    folder: Path, scores: Sequence[str], profile: Profile, zoo: Path, about: Row, report: Report
+) -> list[str]:
+    """Train what is missing: about 600 runs."""
+    cells = [
+        cell
+        for environment, datasets in rolled_out(profile, zoo, report).items()
+        for cell in policy_cells(environment, datasets, scores)
+    ]
+    table = folder / "runs.csv"
+    return run_cells(
+        cells,
+        table=table,
+        export=lambda: export_cells(table, cells, COLUMNS, training_rows, about),
+        report=report,
+    )
+
+
+def policy_cells(
+    environment: str, datasets: Mapping[str, StudyData], scores: Sequence[str]
+) -> list[Cell]:
+    """Every defect at the rule's strength, every arm, three seeds; seed k has the faults of draw k."""
+    from rlassay.agents.registry import agent_kind
+    from rlassay.motion.defects import DEFECT_NAMES
+    from rlassay.oracle import settings_of
+
+    changes = {"updates": UPDATES, "eval_every": UPDATES // 2}
+    settings = identifying(settings_of([AGENT], "lite", changes)[AGENT])
+    cells = []
+    for defect in DEFECT_NAMES:
+        for arm in (*scores, RANDOM, CLEAN):
+            for seed in range(SEEDS):
+                asked = {"defect": defect, "level": LEVEL_OF_RULE, "arm": arm, "seed": seed}
+                asked |= {"env_id": environment, "settings": settings}
+                task = Task(
+                    "policy-demonstrations",
+                    "rlassay.study.demonstrations.policy:policy_task",
+                    asked,
+                    reference_of(datasets),
+                    agent_kind(AGENT).revision,
+                    f"{environment} {defect} {arm} seed {seed}",
+                )
+                named = {"environment": environment, "defect": defect, "arm": arm, "seed": seed}
+                cells.append(Cell(task, named))
+    return cells
+
+
+def policy_task(
+    settings: Mapping[str, Any], data: Mapping[str, Any], folder: Path
+) -> dict[str, Any]:
+    """The worker's side: put the faults in, keep the arm's half, clone it."""
+    from rlassay.agents import train_agent
+
+    made = defective(settings, data)
+    kept = kept_half(settings["arm"], made.data, made.mask, settings["seed"])
+    run = train_agent(
+        AGENT,
+        made.data.select(kept),
+        settings["env_id"],
+        folder=folder,
+        settings=dict(settings["settings"]),
+        seed=settings["seed"],
+    )
+    return run.to_json()
+
+
+def kept_half(arm: str, data: Any, faulty: np.ndarray, seed: int) -> np.ndarray:
+    """Episodes of an arm: the better half by a score, a random half, or sound ones filled up with others."""
+    number = max(1, int(HALF * data.episode_count + 0.5))
+    order = np.random.default_rng([seed, STREAM]).permutation(data.episode_count)
+    if arm == CLEAN:
+        order = order[np.argsort(faulty[order], kind="stable")]
+    elif arm != RANDOM:
+        good = goodness_of(data, [arm])[arm]
+        order = np.argsort(-np.where(np.isnan(good), -np.inf, good), kind="stable")
+    return np.sort(order[:number])
+
+
+def gain_rows(runs: Sequence[Row]) -> list[Row]:
+    """What every arm gives over the random half, paired by environment, defect and seed, and whether it qualifies."""
+    from rlassay.motion.selection import gain
+
+    reached = {
+        (row["environment"], row["defect"], row["arm"], int(row["seed"])): row["score"]
+        for row in runs
+        if row["score"] is not None
+    }
+    arms = dict.fromkeys(arm for _, _, arm, _ in reached if arm != RANDOM)
+    rows = []
+    for arm in arms:
+        paired: dict[tuple[str, str], list[float]] = {}
+        for (environment, defect, name, seed), score in reached.items():
+            base = reached.get((environment, defect, RANDOM, seed))
+            if name == arm and base is not None:
+                paired.setdefault((environment, defect), []).append(score - base)
+        if paired:
+            found = gain(arm, paired)
+            low, high = found.interval
+            row = {"arm": arm, "cells": len(paired), "mean": found.mean, "low": low, "high": high}
+            rows.append({**row, "worst": found.worst, "qualifies": found.qualifies})
+    return rows
