@@ -20,9 +20,9 @@ LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
     {"inspection", "kernel", "policy", "rollout", "published"},
-    {"critic", "transport", "repair", "motion"},
+    {"critic", "transport", "repair", "motion", "verdict"},
     {"scoring", "agents"},
-    {"curation", "collect", "oracle", "verdict"},
+    {"curation", "collect", "oracle"},
     {"study"},
     {"report", "samples"},  # report reads result types; others call it from inside functions
     {"cli"},

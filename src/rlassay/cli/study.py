@@ -29,7 +29,7 @@ def study_command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1, fig1, fig2, table2, runtime, confirm, long, paper or curation.",
+            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation or verdict.",
         ),
     ],
     profile: Annotated[
@@ -50,6 +50,12 @@ def study_command(
     zoo: Annotated[
         Path, typer.Option("--zoo", metavar="DIR", help="The zoo of a checkout of the project.")
     ] = Path("zoo"),
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            "--oracle", metavar="NAME", help="verdict: calibrate on lite or long; else the best."
+        ),
+    ] = None,
     json_file: JsonOption = None,
     store: StoreOption = None,
 ) -> None:
@@ -76,7 +82,7 @@ def study_command(
         text, missing = d4rl_table(name, data, results, report)
     else:
         text, missing = study(
-            name, profile=profile, run=run, results=results, zoo=zoo, report=report
+            name, profile=profile, run=run, results=results, zoo=zoo, oracle=oracle, report=report
         )
     outcome = {
         "schema": "rlassay.study/1",

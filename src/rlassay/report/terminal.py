@@ -46,7 +46,7 @@ def show_comparison(
         str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
     }
     ranking = comparison["ranking"]
-    leading = "bwd" if "bwd" in ranking else next(iter(ranking), None)
+    leading = words.leading_rank(ranking)
     with _encodable(console):
         if leading and ranking[leading]:
             _print_ranking(ranking[leading], leading, by_source, console)

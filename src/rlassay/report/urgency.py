@@ -9,7 +9,7 @@ from rlassay.results.card import Caution, Scorecard
 SHOWN = 5  # of the short card; the others are counted
 # Most important first. A code that is not named here stands between doubts and remarks.
 WRONG = (
-    "no_rewards", "rewards_missing", "constant_reward", "dones_as_terminals", "dones_inside", "both_flags",
+    "rewards_differ", "actions_in_other_units", "same_data", "no_rewards", "rewards_missing", "constant_reward", "dones_as_terminals", "dones_inside", "both_flags",
     "ends_unknown", "timeouts_missing", "unflagged_ends", "one_step_episodes", "actions_beyond_convention",
 )  # fmt: skip
 DOUBTFUL = (

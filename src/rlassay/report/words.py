@@ -156,10 +156,17 @@ def unconverged(card: Scorecard) -> list[str]:
     return [name for name, score in card.scores.items() if score.converged is False]
 
 
+def leading_rank(ranking: Mapping[str, Any]) -> str | None:
+    """The order that is told first: by the score to expect, else by the distance, else whatever there is."""
+    first = [name for name in ("verdict", "bwd") if name in ranking]
+    return next(iter([*first, *ranking]), None)
+
+
 def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str, str]) -> str:
     """Who is first by one score, and with whom it is tied."""
     first = order[0]
     leader = names.get(first["source"], plain(first["source"]))
+    by = "the score to expect" if by == "verdict" else by
     ties = [names.get(other, plain(other)) for other in first.get("tied_with") or []]
     if ties:
         return f"By {by}, {leader} has the best value, but is tied with {', '.join(ties)}: the data cannot tell them apart."

@@ -22,6 +22,7 @@ from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
 from rlassay.transport.settings import RELATIVE_EPSILON
+from rlassay.verdict.verdict import verdict_of
 
 TINY = 1_000  # transitions below which learned scores rest on little
 
@@ -38,6 +39,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
+    verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
     figures = series(assessment)
     return Scorecard(
         dataset=describe(data),
@@ -48,8 +50,9 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         inspection=inspection,
         command=command,
         software=software(),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *doubts),
         seconds=assessment.clock.seconds(),
+        verdict=verdict,
     )
 
 
