@@ -63,7 +63,8 @@ def test_json(comparison):
     found = json.loads(comparison.to_json())
     assert found["schema"] == "rlassay.comparison/1"
     assert set(found) == {"schema", "cards", "ranking"}
-    assert set(found["ranking"]) == set(SCORES)
+    assert next(iter(found["ranking"])) == "verdict"
+    assert set(found["ranking"]) == {"verdict", *SCORES}
     entry = found["ranking"]["q"][0]
     assert set(entry) == {"source", "rank", "value", "interval", "tied_with"}
 

@@ -203,7 +203,8 @@ def _print_ranking(
 ) -> None:
     _line(console, words.ranking_summary(order, by, names))
     console.print()
-    columns = (Column("rank", "right"), Column("dataset", style="bold"), Column(by, "right"), Column("95 % interval", "right"), Column("tied with", style="yellow", fold=True))  # fmt: skip
+    heading, level = ("expected", 80) if by == "verdict" else (by, 95)
+    columns = (Column("rank", "right"), Column("dataset", style="bold"), Column(heading, "right"), Column(f"{level} % interval", "right"), Column("tied with", style="yellow", fold=True))  # fmt: skip
     rows = []
     for row in order:
         bounds = row.get("interval")

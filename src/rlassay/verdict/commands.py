@@ -77,10 +77,10 @@ def reading_options(command: str) -> dict[str, str]:
     """The reading options of the command that made the card, by flag."""
     words = shlex.split(command)
     found: dict[str, str] = {}
-    for word, after in zip(words, [*words[1:], ""], strict=True):
+    for place, word in enumerate(words):
         flag, equals, value = word.partition("=")
         if flag in READING:
-            found[flag] = value if equals else after
+            found[flag] = value if equals else "".join(words[place + 1 : place + 2])
     return found
 
 

@@ -68,6 +68,7 @@ def coverage_of(data: Dataset, seed: int = 0) -> float:
     count = min(COVERAGE_ROWS, len(data))
     rows = np.sort(np.random.default_rng([seed, STREAM]).choice(len(data), count, replace=False))
     columns = np.concatenate([data.observations[rows], data.actions[rows]], axis=1, dtype=float)
+    columns = np.nan_to_num(columns)  # what is not finite is for the inspection to tell
     low, width = columns.min(axis=0), np.ptp(columns, axis=0)
     places = (columns - low) * (COVERAGE_BINS / np.where(width > 0, width, 1.0))
     cells = np.minimum(places, COVERAGE_BINS - 1).astype(np.int8)
@@ -75,8 +76,8 @@ def coverage_of(data: Dataset, seed: int = 0) -> float:
 
 
 def share_worse(returns: np.ndarray, value: float) -> float:
-    """Share of the episodes whose return lies below `value`; rounding does not make equal ones worse."""
-    slack = 1e-9 * max(float(np.abs(returns).max()), abs(value))
+    """Share of the episodes whose return lies below `value`; rounding of float32 rewards makes none worse."""
+    slack = 1e-6 * max(float(np.abs(returns).max()), abs(value))
     return float(np.mean(returns < value - slack))
 
 

@@ -10,7 +10,7 @@ from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import MIXTURES
 from rlassay.study.verdict.cases import Case
 
-TARGETS = ("cloning", "offline_rl")
+TARGETS: tuple[str, ...] = ("cloning", "offline_rl")
 BASE = {"cloning": "return", "offline_rl": "return_by_step"}
 MARGIN = 0.05  # by which a later candidate has to be better than an earlier one
 Forecaster = Callable[[Sequence[Case], Sequence[Case]], np.ndarray]  # (others, judged) -> points

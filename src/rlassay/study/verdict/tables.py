@@ -31,7 +31,8 @@ def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
         "first mixtures": PANELS["mixtures"],
         "fresh mixtures": FRESH_MIXTURES,
     }
-    return {name: [c for c in cases if c.dataset in members] for name, members in parts.items()}
+    found = {name: [c for c in cases if c.dataset in members] for name, members in parts.items()}
+    return {name: part for name, part in found.items() if part}
 
 
 # -- the forecast ------------------------------------------------------------------------------------------------------
@@ -157,7 +158,7 @@ def regret_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
         for rule, lost in _regrets(part, forecasts).items():
             values = np.array(lost)
             row = {"panel": panel, "rule": rule, "n": len(part), "mean": float(values.mean())}
-            rows.append(row | {"worst": float(values.max()), "sd": float(values.std(ddof=1))})
+            rows.append(row | {"worst": float(values.max())})
     return rows
 
 
