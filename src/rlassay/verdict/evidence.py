@@ -50,8 +50,8 @@ def _relation(left: Sequence[str], like: Mapping[str, Any]) -> str:
         return f"A guess, because it has {'; '.join(left)}."
     return (
         f"On the calibrated dataset most like it, {like['environment']} {like['dataset']}, cloning reached "
-        f"{like['cloning']:.0f} points, offline RL {like['offline_rl']:.0f} and the best agent, {like['best_agent']}, "
-        f"{like['best']:.0f}."
+        f"{like['cloning']:.0f}, offline RL {like['offline_rl']:.0f} and the best agent, {like['best_agent']}, "
+        f"{like['best']:.0f} points."
     )
 
 

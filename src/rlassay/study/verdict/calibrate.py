@@ -15,13 +15,14 @@ from rlassay.verdict.features import Features
 from rlassay.verdict.forecast import FORECASTS, conformal_half_width
 
 COMMAND = "rlassay study verdict"
+EXACT = ("observation_dim", "action_dim")
+SLACK = 0.1  # of the other ranges, at either end
 DIGITS = 6  # significant digits of the numbers of datasets
 
 
 def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
     """What `rlassay.verdict.calibration` reads."""
     forecasts = chosen_forecasts(cases, oracle)
-    means = {agent: np.mean([case.agents[agent] for case in cases]) for agent in VALUE_BASED}
     return {
         "version": VERSION,
         "command": COMMAND,
@@ -30,9 +31,15 @@ def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
         "forecasts": forecasts,
         "half_widths": half_widths(cases, forecasts),
         "ranges": {name: _range(cases, name) for name in RANGED},
-        "agent": max(means, key=lambda agent: means[agent]),
+        "agent": best_on_average(cases),
         "datasets": [_dataset(case) for case in cases],
     }
+
+
+def best_on_average(cases: Sequence[Case]) -> str:
+    """The value-based agent that reached most: the one that a card's command trains."""
+    means = {agent: np.mean([case.agents[agent] for case in cases]) for agent in VALUE_BASED}
+    return max(means, key=lambda agent: means[agent])
 
 
 def chosen_forecasts(cases: Sequence[Case], oracle: str) -> dict[str, str]:
@@ -80,8 +87,10 @@ def half_widths(cases: Sequence[Case], forecasts: Mapping[str, str]) -> dict[str
 
 
 def _range(cases: Sequence[Case], name: str) -> list[float]:
-    values = [getattr(case.features, name) for case in cases]  # not rounded: the ends lie inside
-    return [min(values), max(values)]
+    """Smallest and largest; lengths and coverage a tenth wider, because those of a file are a sample."""
+    values = [getattr(case.features, name) for case in cases]
+    slack = 0.0 if name in EXACT else SLACK
+    return [_rounded(min(values) * (1 - slack)), _rounded(max(values) * (1 + slack))]
 
 
 def _dataset(case: Case) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from rlassay.stats import correlation
 from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import FRESH_MIXTURES, MIXTURES, PANELS
-from rlassay.study.verdict.calibrate import expected, residuals
+from rlassay.study.verdict.calibrate import best_on_average, expected, residuals
 from rlassay.study.verdict.candidates import TARGETS, outcome
-from rlassay.study.verdict.cases import VALUE_BASED, Case
+from rlassay.study.verdict.cases import CLONE, VALUE_BASED, Case
 from rlassay.verdict.calibration import LARGEST, POINTS
 from rlassay.verdict.forecast import conformal_half_width
 from rlassay.verdict.labels import Reached, action_of, label_of, regret
@@ -153,26 +153,41 @@ def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 
 def regret_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
     """Points lost against the better of cloning and offline RL; cloning the best part has no runs yet."""
+    agents = agents_elsewhere(cases)
     rows = []
     for panel, part in panels(cases).items():
-        for rule, lost in _regrets(part, forecasts).items():
-            values = np.array(lost)
-            row = {"panel": panel, "rule": rule, "n": len(part), "mean": float(values.mean())}
-            rows.append(row | {"worst": float(values.max())})
+        for rule, lost in _regrets(part, forecasts, agents).items():
+            row = {"panel": panel, "rule": rule, "n": len(part)}
+            rows.append(row | {"mean": float(np.mean(lost)), "worst": float(np.max(lost))})
     return rows
 
 
-def _regrets(cases: Sequence[Case], forecasts: Forecasts) -> dict[str, list[float]]:
+def agents_elsewhere(cases: Sequence[Case]) -> dict[str, str]:
+    """For every environment the value-based agent that reached most in the others: what the command would train."""
+    return {
+        here: best_on_average([case for case in cases if case.environment != here] or cases)
+        for here in {case.environment for case in cases}
+    }
+
+
+def _regrets(
+    cases: Sequence[Case], forecasts: Forecasts, agents: Mapping[str, str]
+) -> dict[str, list[float]]:
     """By rule. With the mean return as forecast of both, offline RL is never ahead: its advice is to clone."""
     by_return = dict.fromkeys(TARGETS, MEAN_RETURN)
+    best = [max(case.reached.cloning, case.reached.offline_rl) for case in cases]
+    printed = [
+        CLONE if _trained(case, forecasts) == "clone" else agents[case.environment]
+        for case in cases
+    ]
     return {
         "verdict": [regret(_trained(case, forecasts), case.reached) for case in cases],
+        "verdict, agent of its command": [
+            top - case.agents[agent] for top, case, agent in zip(best, cases, printed, strict=True)
+        ],
         "mean return as forecast": [regret(_trained(c, by_return), c.reached) for c in cases],
         "always bc": [regret("clone", case.reached) for case in cases],
-        "always iql": [
-            max(case.reached.cloning, case.reached.offline_rl) - case.agents["iql"]
-            for case in cases
-        ],
+        "always iql": [top - case.agents["iql"] for top, case in zip(best, cases, strict=True)],
     }
 
 
