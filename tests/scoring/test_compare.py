@@ -88,7 +88,7 @@ def test_cards_under_different_rules_are_refused(comparison):
     with pytest.raises(DatasetError, match="epsilon_rule"):
         rlassay.compare([comparison.cards[0], other])
     forced = rlassay.compare([comparison.cards[0], other], force=True)
-    assert set(forced.ranking) == {"q", "bwd"}
+    assert set(forced.ranking) == {"verdict", "q", "bwd"}
 
 
 def test_cards_and_data_do_not_mix(comparison):

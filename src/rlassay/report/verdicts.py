@@ -62,7 +62,7 @@ def verdict_of(card: Scorecard) -> Told | None:
         words.plain(advice.get("reason") or ""),
         words.plain(advice.get("command") or ""),
         tuple(words.plain(sentence) for sentence in verdict.get("evidence") or ()),
-        _basis(verdict.get("calibration") or {}),
+        _basis(verdict.get("calibration") or {}) if verdict.get("cloning") else "",
     )
 
 

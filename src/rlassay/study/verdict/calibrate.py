@@ -90,7 +90,9 @@ def _range(cases: Sequence[Case], name: str) -> list[float]:
     """Smallest and largest; lengths and coverage a tenth wider, because those of a file are a sample."""
     values = [getattr(case.features, name) for case in cases]
     slack = 0.0 if name in EXACT else SLACK
-    return [_rounded(min(values) * (1 - slack)), _rounded(max(values) * (1 + slack))]
+    most = max(values) * (1 + slack)
+    most = min(most, 1.0) if name == "coverage" else most
+    return [_rounded(min(values) * (1 - slack)), _rounded(most)]
 
 
 def _dataset(case: Case) -> dict[str, Any]:
