@@ -300,7 +300,7 @@ def test_asking_for_values_without_rewards_is_refused():
 def test_one_step_terminal_data_is_scored_with_a_warning():
     card, codes = score_small(bandit(1_500))
     assert "one_step_episodes" in codes
-    assert set(SCORES) - set(card) == {"tq"}
+    assert set(SCORES) - set(card) == {"tq", "extractable"}
 
 
 def test_one_step_data_without_successors_has_no_values():
