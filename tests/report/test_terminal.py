@@ -101,7 +101,7 @@ def test_the_verdict_comes_before_the_scores():
 
 
 def test_a_null_verdict_says_why_and_an_absent_one_nothing():
-    why = Warning("no_verdict", "the data has no rewards", "")
+    why = Caution("no_verdict", "the data has no rewards", "")
     assert "no verdict: the data has no rewards" in printed(
         show_cards, [make_card(verdict=None, warnings=(why,))]
     )
@@ -117,7 +117,7 @@ def test_verdicts_of_several_are_one_table():
 
 def test_warnings_come_by_importance_and_five_at_most():
     codes = ("extras", "reference_note", "unheard_of", "critic_not_converged", "joined", "no_rewards", "left_out")  # fmt: skip
-    card = make_card(warnings=tuple(Warning(code, f"about {code}", "") for code in codes))
+    card = make_card(warnings=tuple(Caution(code, f"about {code}", "") for code in codes))
     told = [line for line in printed(show_cards, [card]).splitlines() if "warning" in line]
     assert [line.removeprefix("warning about ") for line in told[:5]] == [
         "no_rewards", "critic_not_converged", "unheard_of", "reference_note", "left_out",
