@@ -17,6 +17,7 @@ LINEAR = 1e-3  # of the rewards' deviation: what a shift or a scale may leave un
 OTHER_SPAN = (
     20.0  # ratio of the ranges of rewards, or of one action's sizes, that one task does not explain
 )
+BLOCK = 16_384  # rows hashed at once
 ALL_ACTIONS = 3.0  # the same where every dimension of the actions differs by it
 
 
@@ -49,11 +50,16 @@ def differences(datasets: Sequence[Dataset]) -> list[Caution]:
 
 def row_keys(data: Dataset) -> np.ndarray:
     """One word a row, equal for equal observations and actions."""
-    columns = np.concatenate([data.observations, data.actions], axis=1, dtype=np.float32)
-    bits = (columns + np.float32(0)).view(np.uint32).astype(np.uint64)
-    multipliers = np.random.default_rng(631).integers(1, 2**63, bits.shape[1], dtype=np.uint64)
-    words = bits * (multipliers | np.uint64(1))
-    return (words ^ (words >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+    width = data.observation_dim + data.action_dim
+    multipliers = np.random.default_rng(631).integers(1, 2**63, width, dtype=np.uint64)
+    found = np.empty(len(data), np.uint64)
+    for first in range(0, len(data), BLOCK):
+        rows = slice(first, first + BLOCK)
+        parts = [data.observations[rows], data.actions[rows]]
+        columns = np.concatenate(parts, axis=1, dtype=np.float32) + np.float32(0)  # no -0.0
+        words = columns.view(np.uint32).astype(np.uint64) * (multipliers | np.uint64(1))
+        found[rows] = (words ^ (words >> np.uint64(29))).sum(axis=1, dtype=np.uint64)
+    return found
 
 
 # -- rewards -----------------------------------------------------------------------------------------------------------
