@@ -23,9 +23,9 @@ LAYERS = [
     {"data", "results", "engine"},
     {"formats"},
     {"inspection", "kernel", "policy", "rollout", "published"},
-    {"critic", "transport", "repair", "motion"},
+    {"critic", "transport", "repair", "motion", "verdict"},
     {"scoring", "agents"},
-    {"curation", "collect", "oracle", "verdict"},
+    {"curation", "collect", "oracle"},
     {"study"},
     {"report", "samples"},  # report reads results; they reach it through `rendering`
     {"cli"},

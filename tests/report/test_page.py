@@ -329,7 +329,7 @@ VERDICT = {
 def test_the_verdict_is_first_escaped_and_absent_without_one():
     page = page_html([make_card(verdict=VERDICT)])
     assert page.index('class="verdict neutral"') < page.index('class="tiles"')
-    assert "40 (30 to 50 normalised score), above 30 % of its own episodes" in page
+    assert "40 (80 % interval 30 to 50, normalised score), above 30 % of its own episodes" in page
     assert "rlassay train iql &lt;x&gt;" in page
     assert "two &lt;b&gt;modes&lt;/b&gt;" in page
     assert 'class="verdict' not in page_html([make_card()])

@@ -97,9 +97,10 @@ def test_the_verdict_comes_before_the_scores():
     assert text.index("verdict consistent") < text.index("95 % interval")
     flat = " ".join(text.split())
     assert (
-        "cloning: 91.25 (80.50 to 99.00 normalised score), above 64 % of its own episodes" in flat
+        "cloning: 91.25 (80 % interval 80.50 to 99.00, normalised score), above 64 % of its own episodes"
+        in flat
     )
-    assert "offline RL: 91.25 (80.50 to 99.00 normalised score)\n" in text
+    assert "offline RL: 91.25 (80 % interval 80.50 to 99.00, normalised score)\n" in text
     assert "advice: clone: agents agree" in text
     assert "$ rlassay train bc x.hdf5 --env Hopper-v5 -o bc\n" in text
     assert "- one mode of returns" in text

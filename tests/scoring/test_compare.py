@@ -63,7 +63,8 @@ def test_json(comparison):
     found = json.loads(comparison.to_json())
     assert found["schema"] == "rlassay.comparison/1"
     assert set(found) == {"schema", "cards", "ranking"}
-    assert set(found["ranking"]) == set(SCORES)
+    assert next(iter(found["ranking"])) == "verdict"
+    assert set(found["ranking"]) == {"verdict", *SCORES}
     entry = found["ranking"]["q"][0]
     assert set(entry) == {"source", "rank", "value", "interval", "tied_with"}
 
@@ -87,7 +88,7 @@ def test_cards_under_different_rules_are_refused(comparison):
     with pytest.raises(DatasetError, match="epsilon_rule"):
         rlassay.compare([comparison.cards[0], other])
     forced = rlassay.compare([comparison.cards[0], other], force=True)
-    assert set(forced.ranking) == {"q", "bwd"}
+    assert set(forced.ranking) == {"verdict", "q", "bwd"}
 
 
 def test_cards_and_data_do_not_mix(comparison):

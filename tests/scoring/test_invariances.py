@@ -17,7 +17,8 @@ SHIFT = 3.0
 
 
 def card_of(data, **options):
-    return rlassay.score(data, settings=SMALL, reference=REFERENCE, seeds=2, **options)
+    asked = {"scores": list(SCORES), **options}
+    return rlassay.score(data, settings=SMALL, reference=REFERENCE, seeds=2, **asked)
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,14 @@ def test_a_few_outliers_are_no_mode():
     assert found is not None and not found.several
 
 
+def test_six_of_forty_episodes_are_no_mode():
+    """As in the sample hopper-medium: one policy, six of whose episodes end early."""
+    rng = np.random.default_rng(0)
+    parts = rng.normal(986, 40, 12), rng.normal(1360, 40, 36)
+    few, enough = np.concatenate([parts[0][:6], parts[1]]), np.concatenate(parts)
+    assert not modes_of(few).several and modes_of(enough).several
+
+
 def test_few_or_equal_returns_have_no_modes():
     assert modes_of(np.arange(9.0)) is None and modes_of(np.ones(50)) is None
 

@@ -29,7 +29,7 @@ def study_command(
         str,
         typer.Argument(
             metavar="NAME",
-            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, real or demonstrations.",
+            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, real or demonstrations.",
         ),
     ],
     profile: Annotated[
@@ -52,6 +52,12 @@ def study_command(
     zoo: Annotated[
         Path, typer.Option("--zoo", metavar="DIR", help="The zoo of a checkout of the project.")
     ] = Path("zoo"),
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            "--oracle", metavar="NAME", help="verdict: calibrate on lite or long; else the best."
+        ),
+    ] = None,
     json_file: JsonOption = None,
     store: StoreOption = None,
 ) -> None:
@@ -75,7 +81,14 @@ def study_command(
         text, missing = d4rl_table(name, data, results, report)
     else:
         text, missing = study(
-            name, profile=profile, run=run, results=results, zoo=zoo, data=data, report=report
+            name,
+            profile=profile,
+            run=run,
+            results=results,
+            zoo=zoo,
+            data=data,
+            oracle=oracle,
+            report=report,
         )
     _show(name, text, missing, json_file)
 

@@ -79,6 +79,7 @@ def diagnose(
         "change_last_tenth": change_of_last_tenth(critic.curve),
         "held_out_episodes": per_seed[0]["held_out_episodes"] if per_seed else 0,
         "held_out_rows": per_seed[0]["held_out_rows"] if per_seed else 0,
+        "held_out_in_all": len(held.starts),  # also those whose return is cut before it is complete
     }
     report |= _means(per_seed)
     report |= _means([mixture_gap(critic, k, training) for k in seeds])
@@ -186,6 +187,23 @@ def _verdict(report: dict[str, Any], per_seed: list[dict[str, Any]]) -> dict[str
     return {"converged": True, "reason": "bias and change of the mean lie within the tolerance"}
 
 
+def _what_helps(report: Mapping[str, Any], longest: int, discount: float) -> str:
+    """More episodes where they are few; a lower discount where they are cut before their returns are complete."""
+    few = report.get("held_out_in_all", 0) < FEWEST_HELD_OUT
+    more = f"score {2 * FEWEST_HELD_OUT} episodes or more"
+    if discount ** (longest - 1) <= NEARLY_COMPLETE:
+        return more if few else "score more episodes of that length"
+    lower = f"--set critic.discount={complete_by_half(longest):g}"
+    cut = f"lower the discount with {lower}: at {discount:g} a return is not complete within {longest:,} steps"
+    return f"{more}, and {cut}" if few else cut
+
+
+def complete_by_half(longest: int) -> float:
+    """A discount at which the return is nearly complete after half of the longest episode, two digits, rounded down."""
+    exact = NEARLY_COMPLETE ** (2 / max(longest, 2))
+    return max(float(np.floor(100 * exact)) / 100, 0.01)
+
+
 def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> list[Caution]:
     """What the diagnosis asks the reader to know."""
     found = []
@@ -201,8 +219,9 @@ def warnings_of(report: Mapping[str, Any], longest: int, discount: float) -> lis
         found.append(
             Caution(
                 "critic_not_checked",
-                f"the critic could not be checked: {report['reason']}, 20 are needed",
-                "score more episodes, or lower critic.discount if episodes are cut early",
+                f"the critic could not be checked: {report['reason']}, {FEWEST_HELD_OUT} are needed; "
+                "do not rely on q, advantage, pd and bwd, not even on their sign",
+                _what_helps(report, longest, discount),
             )
         )
     if longest > 5 / (1 - discount):

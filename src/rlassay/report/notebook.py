@@ -41,8 +41,8 @@ def comparison_html(comparison: Comparison) -> str:
     sources = {
         str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
     }
-    leading = "bwd" if "bwd" in comparison.ranking else next(iter(comparison.ranking), None)
     ranking = comparison.to_dict()["ranking"]
+    leading = words.leading_rank(ranking)
     order = ranking.get(leading) if leading else None
     summary = words.ranking_summary(order, leading, sources) if leading and order else ""
     scores = words.headline({score for card in cards for score in card})

@@ -79,6 +79,8 @@ def _lead(
     )
     sentences = [f"{len(cards)} datasets of {', '.join(environments)}."]
     highest = _highest_return(cards, names)
+    if comparison and "verdict" in comparison["ranking"]:
+        leading = "verdict"
     if comparison and leading and comparison["ranking"].get(leading):
         order = comparison["ranking"][leading]
         return [*sentences, words.ranking_summary(order, leading, sources), *highest]

@@ -46,7 +46,7 @@ def show_comparison(
         str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
     }
     ranking = comparison["ranking"]
-    leading = "bwd" if "bwd" in ranking else next(iter(ranking), None)
+    leading = words.leading_rank(ranking)
     with _encodable(console):
         if leading and ranking[leading]:
             _print_ranking(ranking[leading], leading, by_source, console)
@@ -217,11 +217,12 @@ def _print_ranking(
 ) -> None:
     _line(console, words.ranking_summary(order, by, names))
     console.print()
+    heading, level = ("expected", 80) if by == "verdict" else (by, 95)
     columns = (
         Column("rank", "right"),
         Column("dataset", style="bold"),
-        Column(by, "right"),
-        Column("95 % interval", "right"),
+        Column(heading, "right"),
+        Column(f"{level} % interval", "right"),
         Column("tied with", style="yellow", fold=True),
     )
     rows = []

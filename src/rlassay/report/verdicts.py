@@ -62,7 +62,7 @@ def verdict_of(card: Scorecard) -> Told | None:
         words.plain(advice.get("reason") or ""),
         words.plain(advice.get("command") or ""),
         tuple(words.plain(sentence) for sentence in verdict.get("evidence") or ()),
-        _basis(verdict.get("calibration") or {}),
+        _basis(verdict.get("calibration") or {}) if verdict.get("cloning") else "",
     )
 
 
@@ -72,11 +72,11 @@ def _why_not(card: Scorecard) -> str:
 
 
 def _forecast(part: Mapping[str, Any]) -> str:
-    """`101.2 (95.1 to 104.0 normalised score), above 64 % of its own episodes`."""
+    """`101.2 (80 % interval 95.1 to 104.0, normalised score), above 64 % of its own episodes`."""
     bounds = part.get("interval")
     value, span = words.together(part["value"], (bounds[0], bounds[1]) if bounds else None)
     unit = words.plain(part.get("unit") or "")
-    text = f"{value} ({span} {unit})".replace(" )", ")") if bounds else f"{value} {unit}".rstrip()
+    text = f"{value} (80 % interval {span}, {unit})" if bounds else f"{value} {unit}".rstrip()
     share = part.get("own_scale")
     return text if share is None else f"{text}, above {words.percent(share)} of its own episodes"
 
@@ -85,7 +85,9 @@ def _basis(calibration: Mapping[str, Any]) -> str:
     environments: list[Any] = calibration.get("environments") or []
     if not environments:
         return ""
-    nearest = (
-        f"; nearest: {words.plain(calibration['nearest'])}" if calibration.get("nearest") else ""
-    )
-    return f"Calibrated on {', '.join(words.plain(name) for name in environments)}{nearest}"
+    nearest = calibration.get("nearest")
+    nearest = f"; nearest: {words.plain(nearest)}" if nearest else ""
+    oracle = calibration.get("oracle")
+    oracle = f" by the oracle {words.plain(oracle)}" if oracle else ""
+    names = ", ".join(words.plain(name) for name in environments)
+    return f"Calibrated on {names}{oracle}{nearest}"

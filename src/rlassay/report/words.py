@@ -44,6 +44,9 @@ OTHERS = "Further scores"
 SHOWN = 5  # of the short card; the others are counted
 # Most important first. A code that is not named here stands between doubts and remarks.
 WRONG = (
+    "rewards_differ",
+    "actions_in_other_units",
+    "same_data",
     "no_rewards",
     "rewards_missing",
     "constant_reward",
@@ -270,10 +273,17 @@ def unconverged(card: Scorecard) -> list[str]:
     return [name for name, score in card.scores.items() if score.converged is False]
 
 
+def leading_rank(ranking: Mapping[str, Any]) -> str | None:
+    """The order that is told first: by the score to expect, else by the distance, else whatever there is."""
+    first = [name for name in ("verdict", "bwd") if name in ranking]
+    return next(iter([*first, *ranking]), None)
+
+
 def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str, str]) -> str:
     """Who is first by one score, and with whom it is tied."""
     first = order[0]
     leader = names.get(first["source"], plain(first["source"]))
+    by = "the score to expect" if by == "verdict" else by
     tied: list[str] = first.get("tied_with") or []
     ties = [names.get(other, plain(other)) for other in tied]
     if ties:

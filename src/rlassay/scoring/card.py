@@ -20,6 +20,7 @@ from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
 from rlassay.transport.settings import RELATIVE_EPSILON
+from rlassay.verdict.verdict import verdict_of
 
 TINY = 1_000  # transitions below which learned scores rest on little
 
@@ -36,6 +37,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
+    verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
     figures = series(assessment)
     return Scorecard(
         dataset=describe(data),
@@ -46,8 +48,9 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         inspection=inspection,
         command=command,
         software=card_software(),
-        warnings=tuple(warnings),
+        warnings=(*warnings, *doubts),
         seconds=assessment.clock.seconds(),
+        verdict=verdict,
     )
 
 

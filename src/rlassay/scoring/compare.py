@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
-from rlassay.results.card import Comparison, Rank, Score, Scorecard
+from rlassay.results.card import Caution, Comparison, Rank, Score, Scorecard
+from rlassay.scoring.alike import same_data
+
+VERDICT = "verdict"  # the first ranking: by the score to expect
 
 
 def require_same_task(datasets: Sequence[Dataset], force: bool) -> None:
@@ -47,15 +51,39 @@ def task_of(env_id: str) -> str:
     return re.sub(words, "", env_id.lower().replace("/", "-"))
 
 
-def rank_cards(cards: Sequence[Scorecard], *, force: bool) -> Comparison:
-    """Rank the cards by every score that all of them have."""
+def rank_cards(
+    cards: Sequence[Scorecard], *, force: bool, cautions: Sequence[Caution] = ()
+) -> Comparison:
+    """Rank the cards by the score to expect, then by every score that all of them have; `cautions` go to every card."""
     if not force:
         _require_equal_environments([card.dataset.get("env_id") for card in cards])
         _require_same_rules(cards)
     names = [name for name in cards[0].scores if all(name in card.scores for card in cards)]
     sources = _sources(cards)
-    ranking = {name: rank([card[name] for card in cards], sources) for name in names}
-    return Comparison(tuple(cards), ranking)
+    expected = [expectation(card) for card in cards]
+    known = [score for score in expected if score is not None]
+    ranking: dict[str, list[Rank]] = {}
+    if len(known) == len(cards) and len({score.unit for score in known}) == 1:
+        ranking[VERDICT] = rank(known, sources)
+    ranking |= {name: rank([card[name] for card in cards], sources) for name in names}
+    warned = [*same_data(cards, sources), *cautions]
+    return Comparison(tuple(_with_warnings(card, warned) for card in cards), ranking)
+
+
+def expectation(card: Scorecard) -> Score | None:
+    """The better of both forecasts of the verdict with its 80 % interval; None where nothing is forecast."""
+    verdict = card.verdict or {}
+    both = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
+    if not both:
+        return None
+    best = max(both, key=lambda part: part["value"])
+    low, high = best["interval"]
+    return Score(best["value"], (low, high), (best["value"],), "higher", best["unit"], 1)
+
+
+def _with_warnings(card: Scorecard, cautions: Sequence[Caution]) -> Scorecard:
+    new = [caution for caution in cautions if caution not in card.warnings]
+    return replace(card, warnings=(*card.warnings, *new)) if new else card
 
 
 def _require_same_rules(cards: Sequence[Scorecard]) -> None:
@@ -85,7 +113,7 @@ def _sources(cards: Sequence[Scorecard]) -> list[str]:
 
 
 def rank(scores: Sequence[Score], sources: Sequence[str]) -> list[Rank]:
-    """Best first. Two are tied when their difference is within its own 95 % interval, or their values are equal."""
+    """Best first. Two are tied when their difference is within its own interval, or their values are equal."""
     sign = -1 if scores[0].direction == "higher" else 1
     order = sorted(range(len(scores)), key=lambda k: (sign * scores[k].value, k))
     return [

@@ -12,6 +12,7 @@ from rlassay.data.references import Reference
 from rlassay.results.card import Score
 from rlassay.scoring.assessment import Assessment, Unavailable
 from rlassay.scoring.columns import episodes_of
+from rlassay.scoring.meaningless import refuse_meaningless
 from rlassay.scoring.registry import Measured, ScoreSpec, columns_of, evaluate, spec_of
 
 
@@ -39,6 +40,7 @@ def measure_all(
 def measure(assessment: Assessment, name: str) -> Score:
     """One score with its interval: episodes are resampled and the statistic recomputed, the critic is not refitted."""
     spec = spec_of(name, assessment.settings.transport.estimator)
+    refuse_meaningless(assessment, spec)
     measured = []
     for rows in assessment.evaluated if spec.seeded else assessment.evaluated[:1]:
         inputs = columns_of(spec, rows)
@@ -62,7 +64,7 @@ def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) ->
     value = float(np.mean(per_seed))
     return Score(
         value=value,
-        interval=stats.interval(per_seed, variance, count),
+        interval=_possible(stats.interval(per_seed, variance, count), spec),
         per_seed=tuple(per_seed),
         direction=spec.direction,
         unit=spec.unit,
@@ -72,6 +74,14 @@ def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) ->
         title=spec.title,
         meaning=spec.meaning,
     )
+
+
+def _possible(interval: tuple[float, float] | None, spec: ScoreSpec) -> tuple[float, float] | None:
+    """The interval without what the score cannot be."""
+    if interval is None:
+        return None
+    low, high = np.clip(interval, spec.least, spec.most)
+    return float(low), float(high)
 
 
 def _check(values: np.ndarray, group: np.ndarray, spec: ScoreSpec) -> None:

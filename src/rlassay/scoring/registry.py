@@ -50,6 +50,11 @@ class ScoreSpec:
     relative: Literal["return", "value"] | None = None  # the scale of references it compares with
     estimator: str | None = None  # of `rlassay.transport.ESTIMATORS`, or the one by setting
     revision: int = 1  # raised whenever its numbers change
+    least: float = -np.inf  # what is possible: an interval never leaves it
+    most: float = np.inf
+    retired: bool = (
+        False  # computed where it is named, for results that hold it; no longer shown by itself
+    )
 
     @property
     def seeded(self) -> bool:
@@ -119,9 +124,9 @@ def register_score(
 
 
 def resolve(names: Sequence[str] | None) -> list[str]:
-    """The scores that are asked for: the named ones, all of them without names."""
+    """The scores that are asked for: the named ones, without names all that are not retired."""
     if names is None:
-        return list(SCORES)
+        return [name for name, spec in SCORES.items() if not spec.retired]
     unknown = [name for name in names if name not in SCORES]
     if unknown or not names:
         meant = suggest(unknown[0], SCORES) if unknown else ""

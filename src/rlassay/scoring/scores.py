@@ -226,12 +226,15 @@ SCORES |= {
         unit="share of distinct transitions",
         needs=("cells",),
         per="dataset",
+        least=0.0,
+        most=1.0,
     ),
     "eri": _returns(
         "Relative improvement",
         "How far the best return lies above the mean, relative to how far the mean lies above the worst.",
         unit="ratio",
         statistic=relative_improvement,
+        least=0.0,
     ),
     "eas": ScoreSpec(
         action_stochasticity,
@@ -240,12 +243,14 @@ SCORES |= {
         direction="higher",
         unit="standard deviation before tanh",
         needs=("action_spread",),
+        least=0.0,
     ),
     "rpsv": _returns(
         "Positive-sided variance",
         "Variance of the returns above their mean: the room for improvement.",
         unit="return^2",
         statistic=positive_variance,
+        least=0.0,
     ),
     "bc_error": ScoreSpec(
         cloning_error,
@@ -255,6 +260,7 @@ SCORES |= {
         unit="share of the actions' variance",
         needs=("cloning_errors",),
         per="held-out row",
+        least=0.0,
     ),
     "extractable": _returns(
         "Extractable return",
@@ -262,6 +268,7 @@ SCORES |= {
         function=extractable_return,
         needs=("episode_returns", "conflict"),
         relative="return",
+        retired=True,  # it leaves the range of the observed returns, and did not predict (docs/study.md)
     ),
     "knn_entropy": ScoreSpec(
         entropy,

@@ -17,6 +17,7 @@ from rlassay.formats import load
 from rlassay.inspection.remedies import flags
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
+from rlassay.scoring.alike import differences
 from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
 from rlassay.scoring.card import make_card
 from rlassay.scoring.clock import Clock
@@ -170,7 +171,8 @@ def compare(
         for data, clock in zip(datasets, clocks, strict=True)
     ]
     _share_epsilons(assessments, names)
-    return rank_cards([make_card(each, names, command) for each in assessments], force=True)
+    cards = [make_card(each, names, command) for each in assessments]
+    return rank_cards(cards, force=True, cautions=differences(datasets))
 
 
 def _share_epsilons(assessments: list[Assessment], names: Sequence[str]) -> None:

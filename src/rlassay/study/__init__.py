@@ -16,6 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
+    "verdict",
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -27,6 +28,7 @@ _RAW = {
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
+    "verdict": ("verdict/features.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
     "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
@@ -41,18 +43,25 @@ def study(
     results: Path = Path("results"),
     zoo: Path = Path("zoo"),
     data: Path | None = None,
+    oracle: str | None = None,
     report: Report = lambda line: None,
 ) -> tuple[str, list[str]]:
-    """Render a study from `results`, after running what is missing if asked: (Markdown, what is missing)."""
+    """Render a study from `results`, after running what is missing if asked: (Markdown, what is missing).
+
+    `oracle` names the one that `verdict` is calibrated on.
+    """
     if name not in STUDIES:
         raise SettingsError("unknown study", allowed=STUDIES, got=name)
     if profile not in PROFILES:
         raise SettingsError("unknown profile", allowed=PROFILES, got=profile)
+    if oracle is not None and name != "verdict":
+        raise SettingsError("--oracle is for the study verdict", got=f"study {name}")
     failures: list[str] = []
     if run:
         runner = importlib.import_module(f"rlassay.study.{'table1' if name == 'fig2' else name}")
         more = {"data": data} if name == "real" else {}  # files of others, which no zoo can make
         failures = runner.run(results, PROFILES[profile], zoo, report, **more)
-    text = importlib.import_module(f"rlassay.study.{name}").render(results)
+    options = {} if oracle is None else {"oracle": oracle}
+    text = importlib.import_module(f"rlassay.study.{name}").render(results, **options)
     missing = [cell for raw in _RAW[name] for cell in read_about(results / raw).get("missing", [])]
     return text, failures + missing

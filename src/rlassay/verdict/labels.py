@@ -49,14 +49,25 @@ def label_of(reached: Reached, several_modes: bool) -> Label:
     return "consistent"
 
 
+def own_label(reached: Reached, several_modes: bool) -> Label:
+    """The label without reference returns: `reached` holds shares of the file's own episodes that are worse, in percent.
+
+    How far a return lies from random or expert behaviour cannot be told, so only agreement is.
+    """
+    ahead = reached.offline_rl - reached.cloning >= AGREE_WITHIN
+    return "mixed" if ahead or several_modes else "consistent"
+
+
 def size_label(transitions: int, episodes: int) -> Label | None:
     """`too-small` where nothing can be forecast."""
     few = transitions < LEAST_TRANSITIONS or episodes < LEAST_EPISODES
     return "too-small" if few else None
 
 
-def action_of(label: Label, reached: Reached | None) -> Action:
-    """What to do next; `repair` is decided by the inspection, before this is asked."""
+def action_of(label: Label, reached: Reached | None, rewarded: bool = True) -> Action:
+    """What to do next; `repair` is decided by the inspection, before this is asked. Without rewards one can still clone."""
+    if label == "not-rankable" and not rewarded:
+        return "clone"
     if label in ("too-small", "near-random", "not-rankable") or reached is None:
         return "collect-more"
     best_part = reached.best_part

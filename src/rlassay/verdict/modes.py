@@ -9,7 +9,10 @@ import numpy as np
 CLEAN = 3.0  # distance of the two means in pooled deviations (Ashman's D); 2 is where modes begin to separate
 SMALLEST_SHARE = 0.1  # of the episodes, in the smaller mode
 LARGEST_VALLEY = 0.05  # of the episodes, in the middle third between the two means: a flat spread has a sixth there
-FEWEST = 10  # episodes
+FEWEST = 10  # episodes in all
+FEWEST_IN_A_MODE = (
+    10  # a handful of episodes apart is chance: one policy cut in two is about as clean
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ def modes_of(returns: np.ndarray) -> Modes | None:
     third = (upper[k] - lower[k]) / 3
     valley = float(np.mean((values > lower[k] + third) & (values < upper[k] - third)))
     clean = separation >= CLEAN and valley <= LARGEST_VALLEY
-    several = bool(clean and min(share, 1 - share) >= SMALLEST_SHARE)
+    smaller = min(k + 1, count - k - 1)
+    large = smaller >= max(FEWEST_IN_A_MODE, SMALLEST_SHARE * count)
+    several = bool(clean and large)
     cut = float((values[k] + values[k + 1]) / 2)
     return Modes(several, cut, separation, share, float(lower[k]), float(upper[k]), valley)
 

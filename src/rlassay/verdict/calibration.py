@@ -1,0 +1,104 @@
+"""What the forecast was calibrated on: one committed JSON, made by `rlassay study verdict`, read without JAX."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from rlassay.verdict.features import Features
+
+VERSION = 1
+# Features whose calibrated range a file must not leave, and how a sentence names them.
+RANGED = {
+    "observation_dim": "observations of {} dimensions",
+    "action_dim": "actions of {} dimensions",
+    "longest": "a longest episode of {} steps",
+    "mean_length": "episodes of {} steps on average",
+    "coverage": "a coverage of {}",
+}
+POINTS, LARGEST = "points", "share of the largest return"  # units of the half-widths
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Which score is the forecast, how wide its intervals are, and the datasets behind them."""
+
+    oracle: str  # on which it was made
+    environments: tuple[str, ...]
+    forecasts: Mapping[
+        str, str
+    ]  # of `cloning` and `offline_rl`: a name of `rlassay.verdict.forecast.FORECASTS`
+    half_widths: Mapping[str, Mapping[str, float]]  # by unit, then by forecast
+    ranges: Mapping[str, Sequence[float]]
+    agent: str  # the value-based agent that reached most on average
+    datasets: Sequence[Mapping[str, Any]]
+    version: int = VERSION
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
+        known = {name: content[name] for name in cls.__dataclass_fields__}
+        return cls(**{**known, "environments": tuple(known["environments"])})
+
+
+@functools.lru_cache(maxsize=1)
+def packaged() -> Calibration:
+    """The calibration that comes with this version."""
+    text = (files("rlassay.verdict") / "calibration.json").read_text()
+    return Calibration.from_dict(json.loads(text))
+
+
+def outside(calibration: Calibration, features: Features, discrete: bool) -> list[str]:
+    """What of the file lies outside the calibrated range, each as half a sentence."""
+    found = ["discrete actions (calibrated: continuous ones)"] if discrete else []
+    for name, sentence in RANGED.items():
+        low, high = calibration.ranges[name]
+        value = getattr(features, name)
+        if not low <= value <= high:
+            told = sentence.format(_number(value))
+            found.append(f"{told} (calibrated: {_number(low)} to {_number(high)})")
+    return found
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if abs(value) < 2 and value != int(value) else f"{value:,.0f}"
+
+
+def nearest(
+    calibration: Calibration, features: Features, points: tuple[float, float] | None
+) -> Mapping[str, Any]:
+    """The calibrated dataset most like the file: shape and lengths, spread of the returns, and their level if known."""
+    known = np.array([_place(_features(row), _points(row, points)) for row in calibration.datasets])
+    mine = np.array(_place(features, points))
+    spread = known.std(axis=0)
+    distances = ((known - mine) / np.where(spread > 0, spread, 1.0)) ** 2
+    return calibration.datasets[int(distances.sum(axis=1).argmin())]
+
+
+def _features(row: Mapping[str, Any]) -> Features:
+    return Features(**{name: row[name] for name in Features.__dataclass_fields__})
+
+
+def _points(row: Mapping[str, Any], wanted: tuple[float, float] | None) -> Any:
+    return None if wanted is None else (row["return_points"], row["by_step_points"])
+
+
+def _place(features: Features, points: tuple[float, float] | None) -> list[float]:
+    """Scale-free coordinates, so that other units of reward change nothing."""
+    scale = features.largest or 1.0
+    span = (features.highest - features.lowest) or 1.0
+    return [
+        float(np.log(features.observation_dim)),
+        float(np.log(features.action_dim)),
+        float(np.log(features.mean_length)),
+        features.coverage,
+        features.deviation / scale,
+        (features.mean_return - features.lowest) / span,
+        (features.return_by_step - features.mean_return) / scale,
+        *(points or ()),
+    ]

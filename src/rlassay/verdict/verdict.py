@@ -1,0 +1,119 @@
+"""The verdict of one file: label, forecasts, advice and evidence, from counted features alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rlassay.data.dataset import Dataset
+from rlassay.data.references import Reference
+from rlassay.results.card import Caution
+from rlassay.verdict import evidence
+from rlassay.verdict.calibration import Calibration, nearest, outside, packaged
+from rlassay.verdict.commands import command_for
+from rlassay.verdict.features import features_of, return_modes
+from rlassay.verdict.forecast import Forecast, forecast
+from rlassay.verdict.labels import Label, Reached, action_of, label_of, own_label, size_label
+
+Verdict = dict[str, Any]
+
+
+def verdict_of(
+    data: Dataset,
+    reference: Reference | None,
+    inspection: Mapping[str, Any],
+    command: str = "",
+    calibration: Calibration | None = None,
+) -> tuple[Verdict | None, list[Caution]]:
+    """The block `verdict` of a card, and the warning where there is none; `command` is the one that made the card."""
+    calibration = calibration or packaged()
+    if data.rewards is not None and not np.isfinite(data.episode_returns).all():
+        return None, [no_verdict("the returns of its episodes are not finite numbers")]
+    label = _unforecast(data)
+    if label is not None:
+        told: Verdict = {"label": label, "cloning": None, "offline_rl": None}
+        told["evidence"], like, reached = _why_not(data, label), None, None
+    else:
+        told, like, reached = _forecast(data, reference, calibration)
+    told["advice"] = _advice(
+        told["label"], reached, data, inspection, command, calibration, reference is not None
+    )
+    told["calibration"] = {
+        "version": calibration.version,
+        "oracle": calibration.oracle,
+        "environments": list(calibration.environments),
+        "nearest": like,
+    }
+    return told, []
+
+
+def no_verdict(why: str) -> Caution:
+    """The warning beside a verdict that is null."""
+    remedy = "`rlassay inspect` names the rows; drop or repair them"
+    return Caution("no_verdict", f"there is no verdict: {why}", remedy)
+
+
+def _unforecast(data: Dataset) -> Label | None:
+    """The label of a file that nothing can be forecast for."""
+    small = size_label(len(data), data.episode_count)
+    if small is not None:
+        return small
+    unranked = data.rewards is None or np.ptp(data.rewards) == 0
+    return "not-rankable" if unranked else None
+
+
+def _why_not(data: Dataset, label: Label) -> list[str]:
+    if label == "too-small":
+        return evidence.too_small(len(data), data.episode_count)
+    constant = None if data.rewards is None else float(data.rewards[0])
+    return evidence.not_rankable(constant, data.episode_count, len(data))
+
+
+def _forecast(
+    data: Dataset, reference: Reference | None, calibration: Calibration
+) -> tuple[Verdict, str, Reached]:
+    """Label, both forecasts and the evidence; the calibrated dataset most like it; what the advice goes by."""
+    features, modes = features_of(data), return_modes(data)
+    given = (data, features, reference, calibration)
+    cloning, offline_rl = forecast("cloning", *given), forecast("offline_rl", *given)
+    points = None if reference is None else (cloning.value, offline_rl.value)
+    left = outside(calibration, features, data.discrete_actions)
+    like = nearest(calibration, features, points)
+    reached = _reached(cloning, offline_rl, reference)
+    told = own_label if reference is None else label_of
+    several = modes is not None and modes.several
+    verdict: Verdict = {
+        "label": "outside-calibration" if left else told(reached, several),
+        "cloning": cloning.to_dict(),
+        "offline_rl": offline_rl.to_dict(),
+        "evidence": evidence.evidence_of(features, modes, cloning, offline_rl, left, like),
+    }
+    return verdict, f"{like['environment']} {like['dataset']}", reached
+
+
+def _reached(cloning: Forecast, offline_rl: Forecast, reference: Reference | None) -> Reached:
+    """What labels and advice read: points, or the percentage of the file's own episodes that are worse."""
+    both = [each.value if reference else 100 * each.own_scale for each in (cloning, offline_rl)]
+    return Reached(both[0], both[1], max(both))
+
+
+def _advice(
+    label: Label,
+    reached: Reached | None,
+    data: Dataset,
+    inspection: Mapping[str, Any],
+    command: str,
+    calibration: Calibration,
+    in_points: bool,
+) -> dict[str, str]:
+    failing = [check for check in inspection.get("checks", ()) if check["status"] == "fail"]
+    rewarded = data.rewards is not None
+    action = "repair" if failing else action_of(label, reached, rewarded)
+    mendable = any("rlassay repair" in check["remedy"] for check in failing)
+    return {
+        "action": action,
+        "command": command_for(action, data, calibration.agent, command, mendable),
+        "reason": evidence.reason_of(action, label, rewarded, in_points),
+    }
