@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,8 @@ from rlassay.cli.options import JsonOption, SeedOption, SeedsOption, SetOption, 
 from rlassay.cli.outputs import in_existing_folder, say_written
 from rlassay.cli.reading import Reading, reads_data
 from rlassay.cli.scoring import (
-    AllOption,
     HtmlOption,
+    NoStoreOption,
     PresetOption,
     ReferenceOption,
     ScoresOption,
@@ -22,7 +23,14 @@ from rlassay.cli.scoring import (
 )
 
 if TYPE_CHECKING:
+    from rlassay.gate import Condition
     from rlassay.results.card import Scorecard
+
+
+EveryScoreOption = Annotated[
+    bool,
+    typer.Option("--all", help="Compute and show every score, and show every warning."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -58,7 +66,8 @@ def score_command(
     fail_if: gating.FailIfOption = None,
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
-    everything: AllOption = False,
+    everything: EveryScoreOption = False,
+    no_store: NoStoreOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -70,15 +79,31 @@ def score_command(
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
     options |= {"read": read.options, "show_progress": True}
+    if everything and scores is None:
+        options["scores"] = "all"
+    options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
     for source in sources:
         with gate.reading(source):
             if episodes is None:
-                cards.append(rlassay.score(source, **options))
+                cards.append(rlassay.score(source, **options, store=not no_store))
             else:
                 cards.append(_score_and_write(source, episodes, options))
             gating.judge_card(gate, source, cards[-1])
     show_cards(cards, json, html, everything=everything)
     gate.finish()
+
+
+def _with_conditions(
+    scores: Sequence[str] | None, preset: str, conditions: Sequence[Condition]
+) -> Sequence[str] | None:
+    """What `--fail-if` asks for is computed, too, where nothing was named."""
+    from rlassay.scoring import SCORES
+    from rlassay.scoring.registry import FIRST_ASKED
+
+    asked = [each.name for each in conditions if each.name in SCORES]
+    if scores is not None or preset != "default" or not set(asked) - set(FIRST_ASKED):
+        return scores
+    return list(dict.fromkeys([*FIRST_ASKED, *asked]))
 
 
 def _samples() -> list[str]:

@@ -18,7 +18,7 @@ PresetOption = Annotated[
 ]
 ScoresOption = Annotated[
     str | None,
-    typer.Option("--scores", metavar="A,B", help="Only these scores; all without it."),
+    typer.Option("--scores", metavar="A,B", help="Only these scores."),
 ]
 ReferenceOption = Annotated[
     str | None,
@@ -33,6 +33,12 @@ HtmlOption = Annotated[
     ),
 ]
 
+NoStoreOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-store", help="Neither look for a card of this file in the run store nor keep one."
+    ),
+]
 AllOption = Annotated[
     bool, typer.Option("--all", help="Show every score and every warning on the terminal.")
 ]

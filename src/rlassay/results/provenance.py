@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import os
+import platform
 import subprocess
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +27,23 @@ def source_commit() -> str | None:
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git("status", "--porcelain", "--", ".")
     return commit if commit is None or not changed else f"{commit}+changes"
+
+
+def software() -> dict[str, Any]:
+    """Versions and compute threads."""
+    import numpy
+
+    import rlassay
+    from rlassay.runtime import available_cores
+
+    single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
+    return {
+        "rlassay": rlassay.__version__,
+        "python": platform.python_version(),
+        "jax": version("jax"),
+        "numpy": numpy.__version__,
+        "threads": 1 if single else available_cores(),
+    }
 
 
 def describe_data(data: Dataset) -> dict[str, Any]:

@@ -1,0 +1,145 @@
+"""The same critic in a fraction of the steps: trained in stretches until its mean value has settled, in NumPy.
+
+Each stretch has its own decay of the rate and starts from returns computed anew. Training ends when the mean value, of the
+recorded and of random actions, moved little over the last stretch beside its interval from episodes, and the diagnosis on
+held-out episodes passes or cannot be asked; else it goes on to `critic.steps`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rlassay.critic.diagnosis import held_out_verdict
+from rlassay.critic.model import Critic, Scaling
+from rlassay.critic.settings import CriticSettings
+from rlassay.critic.targets import Columns, bootstrapped_returns, first_returns, usable_rows
+from rlassay.kernel import regression
+from rlassay.kernel.regression import Regression
+from rlassay.stats import clustered_error
+
+SHARE_OF_INTERVAL = 0.2  # of the half-width; what the mean may move over the last stretch
+SHARE_OF_DEVIATION = 0.01  # the same where one episode leaves no interval
+HALF_WIDTH = 1.96  # standard errors
+FIRST_STRETCH = 500  # steps
+RECORD = 100  # steps between two points of the training curve
+PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
+NETWORK_STREAM, PROBE_STREAM = 102, 103
+OnProgress = Callable[[int, str], None]
+
+
+def fit_until_settled(
+    columns: Columns,
+    held: Columns,
+    scaling: Scaling,
+    settings: CriticSettings,
+    seeds: Sequence[int],
+    on_progress: OnProgress,
+) -> Critic:
+    """Train Q and V for every seed; all of them stop together."""
+    at_first = first_returns(columns, settings.discount)
+    scale = (float(at_first.mean()), float(at_first.std()))
+    learners = [_Learner(columns, settings, seed, scale) for seed in seeds]
+    curve: dict[str, list] = {"step": [], "loss": [], "value": []}
+
+    def critic() -> Critic:
+        parameters = tuple(learner.parameters() for learner in learners)
+        return Critic(settings, tuple(seeds), scaling, parameters, *scale, curve)
+
+    returns, before = [at_first] * len(seeds), None
+    for first, last in regression.stretches(settings.steps, FIRST_STRETCH, settings.refresh):
+        points = regression.for_every_seed(
+            lambda k, span=(first, last), wanted=returns: learners[k].train(wanted[k], *span),
+            len(seeds),
+        )
+        _add_to_curve(curve, points)
+        on_progress(last, f"value {curve['value'][-1]:.4g}")
+        now = critic()
+        values = [now.q_at(k, columns.inputs) for k in range(len(seeds))]
+        means = [learner.means(each) for learner, each in zip(learners, values, strict=True)]
+        settled = before is not None and _settled(columns, values, before, means)
+        if settled and held_out_verdict(now, held) is not False:
+            break
+        before = means
+        if last < settings.steps:
+            returns = [bootstrapped_returns(now, k, columns, values[k]) for k in range(len(seeds))]
+    return critic()
+
+
+def _add_to_curve(curve: dict[str, list], points: Sequence[Sequence[tuple]]) -> None:
+    """Points of every seed at the same steps; the curve shows their means."""
+    for each in zip(*points, strict=True):
+        for name, number in zip(("step", "loss", "value"), np.mean(each, axis=0), strict=True):
+            curve[name].append(int(number) if name == "step" else float(number))
+
+
+def _settled(
+    columns: Columns,
+    values: Sequence[np.ndarray],
+    before: Sequence[tuple[float, float]],
+    after: Sequence[tuple[float, float]],
+) -> bool:
+    """Whether the means, of every seed, moved little beside what episodes leave open."""
+    for each, old, new in zip(values, before, after, strict=True):
+        error = clustered_error(each, columns.starts)
+        allowed = SHARE_OF_INTERVAL * HALF_WIDTH * error
+        if len(columns.starts) < 2:
+            allowed = SHARE_OF_DEVIATION * float(each.std())
+        if max(abs(np.subtract(new, old))) > allowed:
+            return False
+    return True
+
+
+class _Learner:
+    """Q and V of one seed while they learn."""
+
+    def __init__(
+        self, columns: Columns, settings: CriticSettings, seed: int, scale: tuple[float, float]
+    ):
+        self.settings, self.seed = settings, seed
+        self.centre, self.spread = scale[0], scale[1] or 1.0
+        rng = np.random.default_rng([seed, NETWORK_STREAM])
+        self.observation_dim, dims = columns.observation_dim, columns.inputs.shape[1]
+        self.q = Regression(regression.initial_layers(rng, (dims, *settings.hidden, 1)))
+        sizes = (self.observation_dim, *settings.hidden, 1)
+        self.v = Regression(regression.initial_layers(rng, sizes))
+        self.inputs, self.kept = columns.inputs, usable_rows(columns)
+        self.probe = columns.inputs[:: max(1, len(columns.inputs) // PROBE_ROWS)][:PROBE_ROWS]
+        self.random = self.probe.copy()  # the same states with actions anywhere between the bounds
+        drawn = np.random.default_rng([seed, PROBE_STREAM]).uniform(-1, 1, self.random.shape)
+        self.random[:, self.observation_dim :] = drawn[:, self.observation_dim :]
+
+    def parameters(self) -> dict[str, list[dict[str, np.ndarray]]]:
+        return {"q": self.q.copy_of_layers(), "v": self.v.copy_of_layers()}
+
+    def means(self, values: np.ndarray) -> tuple[float, float]:
+        """Mean value of the recorded actions, and of random ones."""
+        return float(values.mean()), self._mean_at(self.random)
+
+    def _mean_at(self, inputs: np.ndarray) -> float:
+        mean = regression.evaluate(self.q.layers, inputs).mean(dtype=np.float64)
+        return float(self.centre + self.spread * mean)
+
+    def train(self, returns: np.ndarray, first: int, last: int) -> list[tuple[int, float, float]]:
+        """Updates `first` to `last` towards these returns; step, loss and mean value along the way."""
+        wanted = ((returns[self.kept] - self.centre) / self.spread).astype(np.float32)[:, None]
+        losses, points = [], []
+        size, usable = self.settings.batch_size, len(self.kept)
+        for step, rows in regression.batches(self.seed, (first, last), size, usable):
+            rate = self.settings.learning_rate
+            if self.settings.decay:
+                rate = regression.cosine(rate, step - first, last - first)
+            losses.append(self._update(rows, wanted.take(rows, axis=0), rate))
+            if (step + 1) % RECORD == 0 or step + 1 == last:
+                points.append((step + 1, float(np.mean(losses)), self._mean_at(self.probe)))
+                losses = []
+        return points
+
+    def _update(self, rows: np.ndarray, wanted: np.ndarray, rate: float) -> float:
+        inputs = self.inputs.take(self.kept.take(rows), axis=0)
+        values = self.q.outputs(inputs)
+        error = values - wanted
+        self.q.learn(error, rate)
+        self.v.learn(self.v.outputs(inputs[:, : self.observation_dim]) - values, rate)
+        return float(np.vdot(error, error)) / error.size
