@@ -17,6 +17,7 @@ from rlassay.critic.targets import Columns, bootstrapped_returns, first_returns,
 from rlassay.kernel import fitting, nets
 
 CHUNK = 500  # gradient steps between two points of the training curve
+GATHERED_BYTES = 32 * 2**20  # most that the batches of one seed take at a time
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
 OnProgress = Callable[[int, str], None]
 Rows = dict[str, jax.Array]  # the columns of one batch
@@ -154,7 +155,8 @@ class _Training:
             batch_size=batch_size,
             seeds=self.seeds,
             chunk=CHUNK,
-            draw=functools.partial(_gather, rows, batch_size),
+            gather=functools.partial(_gather, rows),
+            at_once=_steps_at_once(rows[0], batch_size),
             on_chunk=self._record,
         )
 
@@ -178,17 +180,17 @@ def _layers(state: Any, seeds: int) -> list[dict[str, Any]]:
     return [fitting.unstack(online, k) for k in range(seeds)]
 
 
-def _gather(
-    rows: list[dict[str, np.ndarray]],
-    batch_size: int,
-    member: int,
-    seed: int,
-    first: int,
-    count: int,
-) -> Rows:
-    """The batches of a chunk, gathered beside the running one: a gather inside the loop is slow on CPU, and the
+def _gather(rows: list[dict[str, np.ndarray]], member: int, chosen: np.ndarray) -> Rows:
+    """The batches of some steps, gathered beside the running ones: a gather inside the loop is slow on CPU, and the
     compiled program would depend on the number of rows."""
-    columns = rows[member]
-    chosen = fitting.draw_inputs(seed, first, count, batch_size, len(columns["inputs"]), None).rows
-    chosen = np.asarray(chosen)
-    return {name: jax.device_put(column.take(chosen, axis=0)) for name, column in columns.items()}
+    return {
+        name: jax.device_put(column.take(chosen, axis=0)) for name, column in rows[member].items()
+    }
+
+
+def _steps_at_once(columns: dict[str, np.ndarray], batch_size: int) -> int:
+    """The longest even part of a chunk whose batches stay below the limit: wide rows are gathered for fewer steps."""
+    row = sum(column[:1].nbytes for column in columns.values())
+    even = [steps for steps in range(1, CHUNK + 1) if CHUNK % steps == 0]
+    fitting_ones = [steps for steps in even if steps * batch_size * row <= GATHERED_BYTES]
+    return max(fitting_ones, default=1)

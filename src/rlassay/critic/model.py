@@ -15,6 +15,7 @@ from rlassay.kernel.forward import hidden
 from rlassay.kernel.regression import evaluate
 
 BLOCK = 8_192  # rows evaluated at once
+STANDARDISED_ENTRIES = 1_000_000  # numbers held in float64 at once
 
 
 @dataclass(frozen=True)
@@ -44,8 +45,14 @@ class Scaling:
         return cls(mean, np.sqrt(variance), low.astype(np.float64), high.astype(np.float64))
 
     def observations(self, values: np.ndarray) -> np.ndarray:
-        """Standardised; the small constant keeps a constant column at zero."""
-        return ((values - self.mean) / (self.deviation + 1e-3)).astype(np.float32)
+        """Standardised, some rows at a time; the small constant keeps a constant column at zero."""
+        found = np.empty(values.shape, np.float32)
+        rows = max(1, STANDARDISED_ENTRIES // max(1, values.shape[-1]))
+        for first in range(0, len(values), rows):
+            part = values[first : first + rows] - self.mean
+            part /= self.deviation + 1e-3
+            found[first : first + rows] = part
+        return found
 
     def actions(self, values: np.ndarray) -> np.ndarray:
         """The bounds become -1 and 1."""

@@ -7,7 +7,10 @@ held-out episodes passes or cannot be asked; else it goes on to `critic.steps`.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +30,7 @@ RECORD = 100  # steps between two points of the training curve
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
 NETWORK_STREAM, PROBE_STREAM = 102, 103
 OnProgress = Callable[[int, str], None]
+Point = tuple[int, float, float]  # step, loss, mean value
 
 
 def fit_until_settled(
@@ -67,7 +71,7 @@ def fit_until_settled(
     return critic()
 
 
-def _add_to_curve(curve: dict[str, list], points: Sequence[Sequence[tuple]]) -> None:
+def _add_to_curve(curve: dict[str, list], points: Sequence[Sequence[Point]]) -> None:
     """Points of every seed at the same steps; the curve shows their means."""
     for each in zip(*points, strict=True):
         for name, number in zip(("step", "loss", "value"), np.mean(each, axis=0), strict=True):
@@ -121,25 +125,48 @@ class _Learner:
         mean = regression.evaluate(self.q.layers, inputs).mean(dtype=np.float64)
         return float(self.centre + self.spread * mean)
 
-    def train(self, returns: np.ndarray, first: int, last: int) -> list[tuple[int, float, float]]:
-        """Updates `first` to `last` towards these returns; step, loss and mean value along the way."""
+    def train(self, returns: np.ndarray, first: int, last: int) -> list[Point]:
+        """Updates `first` to `last` towards these returns; step, loss and mean value along the way.
+
+        V follows Q and never leads it, so it learns a few steps behind, on another core.
+        """
         wanted = ((returns[self.kept] - self.centre) / self.spread).astype(np.float32)[:, None]
-        losses, points = [], []
         size, usable = self.settings.batch_size, len(self.kept)
-        for step, rows in regression.batches(self.seed, (first, last), size, usable):
-            rate = self.settings.learning_rate
-            if self.settings.decay:
-                rate = regression.cosine(rate, step - first, last - first)
-            losses.append(self._update(rows, wanted.take(rows, axis=0), rate))
-            if (step + 1) % RECORD == 0 or step + 1 == last:
-                points.append((step + 1, float(np.mean(losses)), self._mean_at(self.probe)))
-                losses = []
+        updates = regression.batches(self.seed, (first, last), size, usable)
+        points: list[Point] = []
+        with ThreadPoolExecutor(1) as follower:
+            behind = [follower.submit(list)]
+            while some := list(itertools.islice(updates, RECORD)):
+                lessons = [self._learn_q(*update, wanted, (first, last)) for update in some]
+                loss = float(np.mean([lesson.loss for lesson in lessons]))
+                points.append((some[-1][0] + 1, loss, self._mean_at(self.probe)))
+                behind.pop().result()  # what went wrong there is raised here
+                behind.append(follower.submit(self._learn_v, lessons))
+            behind.pop().result()
         return points
 
-    def _update(self, rows: np.ndarray, wanted: np.ndarray, rate: float) -> float:
-        inputs = self.inputs.take(self.kept.take(rows), axis=0)
-        values = self.q.outputs(inputs)
-        error = values - wanted
+    def _learn_q(
+        self, step: int, rows: np.ndarray, wanted: np.ndarray, span: tuple[int, int]
+    ) -> _Lesson:
+        rate, (first, last) = self.settings.learning_rate, span
+        if self.settings.decay:
+            rate = regression.cosine(rate, step - first, last - first)
+        rows_of_data = self.kept.take(rows)
+        values = self.q.outputs(self.inputs.take(rows_of_data, axis=0))
+        error = values - wanted.take(rows, axis=0)
         self.q.learn(error, rate)
-        self.v.learn(self.v.outputs(inputs[:, : self.observation_dim]) - values, rate)
-        return float(np.vdot(error, error)) / error.size
+        return _Lesson(rows_of_data, values, rate, float(np.vdot(error, error)) / error.size)
+
+    def _learn_v(self, lessons: Sequence[_Lesson]) -> None:
+        for lesson in lessons:
+            states = self.inputs.take(lesson.rows, axis=0)[:, : self.observation_dim]
+            self.v.learn(self.v.outputs(states) - lesson.values, lesson.rate)
+
+
+class _Lesson(NamedTuple):
+    """What Q did in one step, for V to follow."""
+
+    rows: np.ndarray
+    values: np.ndarray
+    rate: float
+    loss: float
