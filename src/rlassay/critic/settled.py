@@ -58,9 +58,10 @@ def fit_until_settled(
             len(seeds),
         )
         _add_to_curve(curve, points)
-        on_progress(last, f"value {curve['value'][-1]:.4g}")
+        values, shifts = _recentred(critic(), learners, returns, columns)
         now = critic()
-        values = [now.q_at(k, columns.inputs) for k in range(len(seeds))]
+        curve["value"][-1] += float(np.mean(shifts))
+        on_progress(last, f"value {curve['value'][-1]:.4g}")
         means = [learner.means(each) for learner, each in zip(learners, values, strict=True)]
         settled = before is not None and _settled(columns, values, before, means)
         if settled and held_out_verdict(now, held) is not False:
@@ -69,6 +70,18 @@ def fit_until_settled(
         if last < settings.steps:
             returns = [bootstrapped_returns(now, k, columns, values[k]) for k in range(len(seeds))]
     return critic()
+
+
+def _recentred(
+    critic: Critic, learners: Sequence[_Learner], returns: Sequence[np.ndarray], columns: Columns
+) -> tuple[list[np.ndarray], list[float]]:
+    """Values of every seed at all rows, after their means were set right, and how far these moved."""
+    values = [critic.q_at(k, columns.inputs) for k in range(len(learners))]
+    shifts = [
+        learner.recentre(each, wanted)
+        for learner, each, wanted in zip(learners, values, returns, strict=True)
+    ]
+    return [each + shift for each, shift in zip(values, shifts, strict=True)], shifts
 
 
 def _add_to_curve(curve: dict[str, list], points: Sequence[Sequence[Point]]) -> None:
@@ -124,6 +137,19 @@ class _Learner:
     def _mean_at(self, inputs: np.ndarray) -> float:
         mean = regression.evaluate(self.q.layers, inputs).mean(dtype=np.float64)
         return float(self.centre + self.spread * mean)
+
+    def recentre(self, values: np.ndarray, returns: np.ndarray) -> float:
+        """Move Q so that its mean over the rows it learns from is that of their returns, and V along with it.
+
+        That is where least squares ends; the last batches leave the mean a little off, and the mean is the score.
+        """
+        shift = float((returns[self.kept] - values[self.kept]).mean())
+        self.q.layers[-1]["b"] += np.float32(shift / self.spread)
+        of_q = regression.evaluate(self.q.layers, self.probe).mean(dtype=np.float64)
+        states = self.probe[:, : self.observation_dim]
+        of_v = regression.evaluate(self.v.layers, states).mean(dtype=np.float64)
+        self.v.layers[-1]["b"] += np.float32(of_q - of_v)
+        return shift
 
     def train(self, returns: np.ndarray, first: int, last: int) -> list[Point]:
         """Updates `first` to `last` towards these returns; step, loss and mean value along the way.
