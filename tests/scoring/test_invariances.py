@@ -16,8 +16,9 @@ FACTOR = 2.0**6
 SHIFT = 3.0
 
 
-def card_of(data, **options):
-    return rlassay.score(data, settings=SMALL, reference=REFERENCE, seeds=2, **options)
+def card_of(data, scores="all", **options):
+    given = {"settings": SMALL, "reference": REFERENCE, "scores": scores}
+    return rlassay.score(data, seeds=2, **given, **options)
 
 
 @pytest.fixture(scope="module")
