@@ -90,7 +90,7 @@ def test_series(card):
         assert len(histogram["edges"]) == len(histogram["data"]) + 1
         assert sum(histogram["data"]) == pytest.approx(1.0)
     assert len(series["calibration"]["predicted"]) == len(series["calibration"]["monte_carlo"]) > 0
-    assert series["training"]["step"][-1] == 600
+    assert series["training"]["step"][-1] == card.settings["critic.steps_used"]
     assert len(series["training"]["dual_step"]) == len(series["training"]["dual"])
 
 
