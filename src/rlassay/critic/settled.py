@@ -161,7 +161,7 @@ class _Learner:
         updates = regression.batches(self.seed, (first, last), size, usable)
         points: list[Point] = []
         with ThreadPoolExecutor(1) as follower:
-            behind = [follower.submit(list)]
+            behind = [follower.submit(self._learn_v, ())]
             while some := list(itertools.islice(updates, RECORD)):
                 lessons = [self._learn_q(*update, wanted, (first, last)) for update in some]
                 loss = float(np.mean([lesson.loss for lesson in lessons]))
