@@ -60,7 +60,7 @@ def dataset():
 
 def critic_work(steps: int):
     from rlassay.critic import PAPER, Scaling
-    from rlassay.critic.fit import fit_networks
+    from rlassay.critic.compiled import fit_networks
     from rlassay.critic.targets import split_episodes, training_columns
 
     data = dataset()

@@ -1,10 +1,20 @@
-"""Every test process computes on one thread, so that equal seeds mean equal bits."""
+"""Every test process computes on one thread, so that equal seeds mean equal bits, and keeps runs in a store of its own."""
 
+import atexit
+import os
+import shutil
 import signal
+import tempfile
 
 from rlassay import runtime
 
 runtime.use_threads(1)
+
+# Compiled programs are shared between test runs; cards and runs are not, and never meet those of the user.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(runtime.state_folder() / "xla"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+os.environ["RLASSAY_STORE"] = tempfile.mkdtemp(prefix="rlassay-tests-")
+atexit.register(shutil.rmtree, os.environ["RLASSAY_STORE"], ignore_errors=True)
 
 # A shell that starts a job in the background lets it ignore Ctrl-C, and children inherit that; tests send Ctrl-C to theirs.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:

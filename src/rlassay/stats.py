@@ -41,6 +41,16 @@ def one_at_a_time(
     return np.array([statistic(values, row) for row in rows]).reshape(weights.shape[:-1])
 
 
+def clustered_error(values: np.ndarray, starts: np.ndarray) -> float:
+    """Standard error of the mean of values that lie in groups, each from its start to the next; 0 for one group."""
+    count = len(starts)
+    if count < 2:
+        return 0.0
+    sizes = np.diff(np.append(starts, len(values)))
+    apart = np.add.reduceat(values, starts) - values.mean() * sizes
+    return float(np.sqrt((apart**2).sum() * count / (count - 1)) / len(values))
+
+
 # -- bootstrap over episodes ------------------------------------------------------------------------------------------
 
 

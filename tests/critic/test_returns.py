@@ -5,7 +5,7 @@ import pytest
 
 from probes import walks
 from rlassay.critic import Critic, CriticSettings, Scaling
-from rlassay.critic.fit import _initial_state, _make_step, _Training
+from rlassay.critic.compiled import _initial_state, _make_step, _Training
 from rlassay.critic.model import forward
 from rlassay.critic.targets import (
     Columns,

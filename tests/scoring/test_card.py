@@ -21,7 +21,7 @@ WALKS = walks(episodes=60, length=30, env_id="Hopper-v5")
 
 @pytest.fixture(scope="module")
 def card():
-    return rlassay.score(WALKS, settings=SMALL, seeds=2)
+    return rlassay.score(WALKS, settings=SMALL, seeds=2, scores="all")
 
 
 def strict(text: str):
@@ -107,7 +107,7 @@ def test_series(card):
         assert len(histogram["edges"]) == len(histogram["data"]) + 1
         assert sum(histogram["data"]) == pytest.approx(1.0)
     assert len(series["calibration"]["predicted"]) == len(series["calibration"]["monte_carlo"]) > 0
-    assert series["training"]["step"][-1] == 600
+    assert series["training"]["step"][-1] == card.settings["critic.steps_used"]
     assert len(series["training"]["dual_step"]) == len(series["training"]["dual"])
 
 
@@ -229,6 +229,7 @@ REACHES = {  # setting: (another value, a score that must change)
     "baselines.fit_steps": (50, "bc_error"),
     "baselines.fit_batch_size": (16, "eas"),
     "baselines.fit_learning_rate": (1e-4, "eas"),
+    "baselines.fit_settle": (False, "bc_error"),
     "baselines.fit_rows": (100, "eas"),
     "baselines.bins": (3, "saco"),
     "baselines.neighbours": (2, "knn_entropy"),
@@ -301,8 +302,8 @@ def test_wrong_settings_are_refused_with_what_is_allowed(preset, settings, messa
 # -- what bad input gets ------------------------------------------------------------------------------------------
 
 
-def score_small(data, **options):
-    card = rlassay.score(data, settings=SMALL, **options)
+def score_small(data, scores="all", **options):
+    card = rlassay.score(data, settings=SMALL, scores=scores, **options)
     strict(card.to_json())
     return card, {warning.code for warning in card.warnings}
 

@@ -16,9 +16,9 @@ FACTOR = 2.0**6
 SHIFT = 3.0
 
 
-def card_of(data, **options):
-    asked = {"scores": list(SCORES), **options}
-    return rlassay.score(data, settings=SMALL, reference=REFERENCE, seeds=2, **asked)
+def card_of(data, scores="all", **options):
+    given = {"settings": SMALL, "reference": REFERENCE, "scores": scores}
+    return rlassay.score(data, seeds=2, **given, **options)
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ from rlassay.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rlassay.gate import Condition
     from rlassay.results.card import Scorecard
 
 PresetOption = Annotated[
@@ -29,7 +31,7 @@ PresetOption = Annotated[
 ]
 ScoresOption = Annotated[
     str | None,
-    typer.Option("--scores", metavar="A,B", help="Only these scores; all without it."),
+    typer.Option("--scores", metavar="A,B", help="Only these scores."),
 ]
 ReferenceOption = Annotated[
     str | None,
@@ -41,6 +43,12 @@ HtmlOption = Annotated[
     Path | None,
     typer.Option(
         "--html", metavar="FILE", callback=in_existing_folder, help="Write the report page."
+    ),
+]
+NoStoreOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-store", help="Neither look for a card of this file in the run store nor keep one."
     ),
 ]
 AllOption = Annotated[
@@ -107,6 +115,12 @@ def show_cards(
         show_comparison(comparison, Console(), everything)
 
 
+EveryScoreOption = Annotated[
+    bool,
+    typer.Option("--all", help="Compute and show every score, and show every warning."),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
     app.command("score")(score_command)
@@ -140,7 +154,8 @@ def score_command(
     fail_if: gating.FailIfOption = None,
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
-    everything: AllOption = False,
+    everything: EveryScoreOption = False,
+    no_store: NoStoreOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -152,15 +167,31 @@ def score_command(
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
     options |= {"read": read.options, "show_progress": True}
+    if everything and scores is None:
+        options["scores"] = "all"
+    options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
     for source in sources:
         with gate.reading(source):
             if episodes is None:
-                cards.append(rlassay.score(source, **options))
+                cards.append(rlassay.score(source, **options, store=not no_store))
             else:
                 cards.append(_score_and_write(source, episodes, options))
             gating.judge_card(gate, source, cards[-1])
     show_cards(cards, json, html, everything=everything)
     gate.finish()
+
+
+def _with_conditions(
+    scores: Sequence[str] | None, preset: str, conditions: Sequence[Condition]
+) -> Sequence[str] | None:
+    """What `--fail-if` asks for is computed, too, where nothing was named."""
+    from rlassay.scoring import SCORES
+    from rlassay.scoring.registry import FIRST_ASKED
+
+    asked = [each.name for each in conditions if each.name in SCORES]
+    if scores is not None or preset != "default" or not set(asked) - set(FIRST_ASKED):
+        return scores
+    return list(dict.fromkeys([*FIRST_ASKED, *asked]))
 
 
 def _samples() -> list[str]:

@@ -73,7 +73,7 @@ def diagnose(
     per_seed = [_held_out(critic, k, held) for k in seeds] if len(held.inputs) else []
     report: dict[str, Any] = {
         "method": critic.settings.method,
-        "steps": critic.settings.steps,
+        "steps": critic.curve["step"][-1],
         "trained_on": len(training.inputs),
         "mean_value": float(np.mean([critic.q_at(k, training.inputs).mean() for k in seeds])),
         "change_last_tenth": change_of_last_tenth(critic.curve),
@@ -88,6 +88,16 @@ def diagnose(
         calibrate(critic, 0, held) if len(held.inputs) else Calibration(*[np.zeros(0)] * 3)
     )
     return report, calibration
+
+
+def held_out_verdict(critic: Critic, held: Columns) -> bool | None:
+    """Whether the bias of every seed lies within its tolerance; None where too few held-out episodes can tell."""
+    if not len(held.inputs):
+        return None
+    found = [_held_out(critic, k, held) for k in range(len(critic.seeds))]
+    if found[0]["held_out_episodes"] < FEWEST_HELD_OUT:
+        return None
+    return all(abs(each["bias"]) <= each["tolerance"] for each in found)
 
 
 def _held_out(critic: Critic, member: int, held: Columns) -> dict[str, Any]:

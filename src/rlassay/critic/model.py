@@ -12,8 +12,10 @@ import numpy as np
 from rlassay.critic.settings import CriticSettings
 from rlassay.data.dataset import Dataset
 from rlassay.kernel.forward import hidden
+from rlassay.kernel.regression import evaluate
 
 BLOCK = 8_192  # rows evaluated at once
+STANDARDISED_ENTRIES = 1_000_000  # numbers held in float64 at once
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,14 @@ class Scaling:
         return cls(mean, np.sqrt(variance), low.astype(np.float64), high.astype(np.float64))
 
     def observations(self, values: np.ndarray) -> np.ndarray:
-        """Standardised; the small constant keeps a constant column at zero."""
-        return ((values - self.mean) / (self.deviation + 1e-3)).astype(np.float32)
+        """Standardised, some rows at a time; the small constant keeps a constant column at zero."""
+        found = np.empty(values.shape, np.float32)
+        rows = max(1, STANDARDISED_ENTRIES // max(1, values.shape[-1]))
+        for first in range(0, len(values), rows):
+            part = values[first : first + rows] - self.mean
+            part /= self.deviation + 1e-3
+            found[first : first + rows] = part
+        return found
 
     def actions(self, values: np.ndarray) -> np.ndarray:
         """The bounds become -1 and 1."""
@@ -81,6 +89,11 @@ class Critic:
         """Q at inputs that are scaled already."""
         return self._value(member, "q", inputs)
 
+    def q_from(self, member: int, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Q for scaled states and actions in their own units."""
+        inputs = np.concatenate([states, self.scaling.actions(actions)], axis=1)
+        return self.q_at(member, inputs)
+
     def v_at(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """V at observations that are scaled already."""
         return self._value(member, "v", inputs)
@@ -90,7 +103,12 @@ class Critic:
         return hidden(self.parameters[member]["q"], inputs).astype(np.float64)
 
     def _value(self, member: int, name: str, inputs: np.ndarray) -> np.ndarray:
-        return self.centre + self.spread * forward(self.parameters[member][name], inputs)
+        apply = _in_numpy if self.settings.settle else forward
+        return self.centre + self.spread * apply(self.parameters[member][name], inputs)
+
+
+def _in_numpy(layers, inputs: np.ndarray) -> np.ndarray:
+    return evaluate(layers, inputs)[:, 0].astype(np.float64)
 
 
 def forward(layers, inputs: np.ndarray) -> np.ndarray:
@@ -111,3 +129,35 @@ def _apply():
     from rlassay.kernel import nets
 
     return jax.jit(lambda layers, inputs: nets.mlp(layers, inputs)[:, 0])
+
+
+# -- the critic as a function of its parameters, for programs that are compiled around it ----------------------------
+
+
+def q_parameters(critic: Critic) -> dict[str, Any]:
+    """What `q_apply` reads, every leaf with a leading axis over seeds."""
+    half = (critic.scaling.high - critic.scaling.low) / 2
+    constants = {
+        "centre": critic.centre,
+        "spread": critic.spread,
+        "action_centre": (critic.scaling.high + critic.scaling.low) / 2,
+        "action_half": np.where(half > 0, half, 1.0),
+    }
+    members = [member["q"] for member in critic.parameters]
+    layers = [
+        {name: np.stack([member[depth][name] for member in members]) for name in layer}
+        for depth, layer in enumerate(members[0])
+    ]
+    alike = {
+        name: np.stack([np.asarray(value, np.float32)] * len(members))
+        for name, value in constants.items()
+    }
+    return {"layers": layers, **alike}
+
+
+def q_apply(params: Any, states: Any, actions: Any) -> Any:
+    """Q in JAX, float32, for scaled states and actions in their own units."""
+    from rlassay.kernel import nets
+
+    scaled = (actions - params["action_centre"]) / params["action_half"]
+    return params["centre"] + params["spread"] * nets.scalar(params["layers"], states, scaled)

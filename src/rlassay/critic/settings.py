@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rlassay.errors import SettingsError
-from rlassay.settings import require
+from rlassay.settings import added_later, require
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class CriticSettings:
     target_rate: float = 1.0  # 1 is no target network; method `sarsa`
     rows: int = 100_000  # most transitions to train on, a seeded choice of whole episodes
     holdout: float = 0.2  # share of episodes kept for the diagnosis
+    # stop before `steps` once the mean value has settled, in NumPy; method `lambda`, on for `score` by default
+    settle: bool = added_later(False)
 
     def __post_init__(self) -> None:
         require(
@@ -45,7 +47,12 @@ PAPER = CriticSettings(method="sarsa", learning_rate=3e-4, decay=False)
 FAST = CriticSettings(steps=3_000, refresh=500, rows=30_000)
 
 # Which settings only one method reads: changing one of them elsewhere would do nothing, so it is refused.
-ONLY_WITH_METHOD = {"trace_decay": "lambda", "refresh": "lambda", "target_rate": "sarsa"}
+ONLY_WITH_METHOD = {
+    "trace_decay": "lambda",
+    "refresh": "lambda",
+    "settle": "lambda",
+    "target_rate": "sarsa",
+}
 
 
 def refuse_idle_settings(method: str, changed: set[str]) -> None:

@@ -170,6 +170,21 @@ def constant_bootstrap(
     return finished + weight * constant, constant
 
 
+def first_returns(columns: Columns, discount: float) -> np.ndarray:
+    """Targets before there is a critic: unfinished episodes continue with one constant."""
+    open_end = ~columns.terminal[columns.last]
+    lengths = np.diff(np.append(columns.starts, len(columns.inputs)))
+    cut = np.repeat(open_end, lengths)
+    return constant_bootstrap(columns.rewards, columns.starts, cut, discount)[0]
+
+
+def usable_rows(columns: Columns) -> np.ndarray:
+    """Rows whose return is known: all but those behind which neither a state nor a terminal is recorded."""
+    usable = np.ones(len(columns.inputs), bool)
+    usable[columns.last] = columns.terminal[columns.last] | columns.known[columns.last]
+    return np.flatnonzero(usable)
+
+
 def lambda_returns(
     rewards: np.ndarray,
     following: np.ndarray,
@@ -188,9 +203,12 @@ def lambda_returns(
     return sums_along(mixed, starts, discount * trace_decay)
 
 
-def bootstrapped_returns(critic: Critic, member: int, columns: Columns) -> np.ndarray:
-    """Lambda-returns with the critic's values: bootstrapped behind a cut, ended by a terminal."""
-    values = critic.q_at(member, columns.inputs)
+def bootstrapped_returns(
+    critic: Critic, member: int, columns: Columns, values: np.ndarray | None = None
+) -> np.ndarray:
+    """Lambda-returns with the critic's values (`values`, where they are known already): bootstrapped behind a cut,
+    ended by a terminal."""
+    values = critic.q_at(member, columns.inputs) if values is None else values
     following = np.append(values[1:], 0.0)
     return lambda_returns(
         columns.rewards,

@@ -9,6 +9,7 @@ a run resumed at a chunk border is bit-equal to one that was never stopped.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from rlassay import runtime
 
 Step = Callable[[Any, Any, Any], tuple[Any, dict[str, jax.Array]]]
 Draw = Callable[[int, int, int, int], Any]
+Gather = Callable[[int, np.ndarray], Any]
 OnChunk = Callable[[int, Any, dict[str, np.ndarray]], None]
 
 
@@ -56,34 +58,65 @@ def fit(
     chunk: int = 500,
     probabilities: np.ndarray | None = None,
     draw: Draw | None = None,
+    gather: Gather | None = None,
+    at_once: int | None = None,
     on_chunk: OnChunk | None = None,
 ) -> Any:
     """Run `step` from update `start` to `steps` and return the final state.
 
     `state` has a leading axis of length `len(seeds)`. `rows` is the number of rows batches are drawn from, uniformly
     or with `probabilities`. `on_chunk(done, state, info)` sees the mean of each info over the chunk, a value a seed.
-    Inputs other than row numbers and keys come from `draw(member, seed, first, count)`, a pure function; the next
-    chunk's are drawn while this one runs.
+    Inputs other than row numbers and keys come from `draw(member, seed, first, count)`, a pure function, or from
+    `gather(member, rows)`, which turns the row numbers (steps, batch) into batches; with `at_once` it does so for that
+    many steps of a chunk at a time. The next inputs are made while these are used.
     """
     cumulative = None if probabilities is None else np.cumsum(probabilities / probabilities.sum())
     run = _vmapped if jax.default_backend() != "cpu" else _side_by_side
     if run is _side_by_side:
         data = [jax.device_put(data, lane) for lane in runtime.lanes()[: len(seeds)]]
 
-    def drawn(first: int) -> list[Any]:
-        count = min(chunk, steps - first)
+    def drawn(part: _Part) -> list[Any]:
+        first, count = part.first, part.count
         if draw is not None:
             return [draw(member, seed, first, count) for member, seed in enumerate(seeds)]
-        return [draw_inputs(seed, first, count, batch_size, rows, cumulative) for seed in seeds]
+        found = [draw_inputs(seed, first, count, batch_size, rows, cumulative) for seed in seeds]
+        if gather is None:
+            return found
+        numbers = [np.asarray(each.rows)[part.low : part.high] for each in found]
+        return [gather(member, each) for member, each in enumerate(numbers)]
 
-    for first, inputs in _one_ahead(drawn, range(start, steps, chunk)):
+    infos = []
+    for part, inputs in _one_ahead(drawn, _parts(start, steps, chunk, at_once or chunk)):
         state, info = run(step, state, data, inputs)
-        if on_chunk is not None:
-            on_chunk(min(first + chunk, steps), state, _chunk_means(info))
+        infos.append(info)
+        if part.high == part.count:
+            if on_chunk is not None:
+                on_chunk(part.first + part.count, state, _chunk_means(infos))
+            infos = []
     return state
 
 
-def _one_ahead(function: Callable[[int], Any], arguments: range) -> Iterator[tuple[int, Any]]:
+class _Part(NamedTuple):
+    """Steps `low` to `high` of the chunk of `count` steps that begins at `first`."""
+
+    first: int
+    count: int
+    low: int
+    high: int
+
+
+def _parts(start: int, steps: int, chunk: int, at_once: int) -> list[_Part]:
+    found = []
+    for first in range(start, steps, chunk):
+        count = min(chunk, steps - first)
+        borders = (*range(0, count, at_once), count)
+        found += [_Part(first, count, *part) for part in itertools.pairwise(borders)]
+    return found
+
+
+def _one_ahead(
+    function: Callable[[_Part], Any], arguments: Sequence[_Part]
+) -> Iterator[tuple[_Part, Any]]:
     """Pairs of argument and result; while the caller works on one, the next is computed in another thread."""
     with ThreadPoolExecutor(1) as pool:
         coming = [pool.submit(function, argument) for argument in arguments[:1]]
@@ -158,5 +191,7 @@ def unstack(tree: Any, index: int) -> Any:
     return jax.tree.map(lambda leaf: leaf[index], tree)
 
 
-def _chunk_means(info: dict[str, jax.Array]) -> dict[str, np.ndarray]:
-    return {name: np.asarray(values, np.float64).mean(axis=-1) for name, values in info.items()}
+def _chunk_means(infos: Sequence[dict[str, jax.Array]]) -> dict[str, np.ndarray]:
+    """Means over the steps of a chunk, a value a seed."""
+    joined = {name: np.concatenate([one[name] for one in infos], axis=-1) for name in infos[0]}
+    return {name: values.astype(np.float64).mean(axis=-1) for name, values in joined.items()}

@@ -9,6 +9,12 @@ import numpy as np
 Layers = Sequence[Mapping[str, np.ndarray]]
 
 
+def uniform_init(rng: np.random.Generator, fan_in: int, shape: tuple[int, ...]) -> np.ndarray:
+    """PyTorch's default for linear layers: uniform in +-1/sqrt(fan_in), weights and biases alike."""
+    bound = 1.0 / np.sqrt(fan_in)
+    return rng.uniform(-bound, bound, shape).astype(np.float32)
+
+
 def hidden(layers: Layers, inputs: np.ndarray) -> np.ndarray:
     """Activations before the last layer; the inputs themselves where it is the only one."""
     x = inputs

@@ -13,13 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from rlassay.kernel.forward import uniform_init
+
 Params = list[dict[str, jax.Array]]
-
-
-def uniform_init(rng: np.random.Generator, fan_in: int, shape: tuple[int, ...]) -> np.ndarray:
-    """PyTorch's default for linear layers: uniform in +-1/sqrt(fan_in), weights and biases alike."""
-    bound = 1.0 / np.sqrt(fan_in)
-    return rng.uniform(-bound, bound, shape).astype(np.float32)
 
 
 def orthogonal_init(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
@@ -42,6 +43,14 @@ def source_commit() -> str | None:
     commit = _git("rev-parse", "--short=12", "HEAD")
     changed = _git("status", "--porcelain", "--", ".")
     return commit if commit is None or not changed else f"{commit}+changes"
+
+
+def card_software() -> dict[str, Any]:
+    """What a card says of its making: versions and compute threads."""
+    from rlassay.runtime import available_cores
+
+    single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
+    return {**software("jax", "numpy"), "threads": 1 if single else available_cores()}
 
 
 def describe_data(data: Dataset) -> dict[str, Any]:

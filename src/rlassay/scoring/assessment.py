@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlassay.critic import Scaling
+from rlassay.critic.model import q_apply, q_parameters
 from rlassay.critic.targets import split_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
 from rlassay.errors import DatasetError, RlassayError
 from rlassay.progress import progress
 from rlassay.scoring.clock import Clock
+from rlassay.scoring.cloning import Cloned, Recorded, clone_until_settled
 from rlassay.scoring.coverage import count_cells, neighbour_entropy
 from rlassay.scoring.rows import EveryRow, Rows
 from rlassay.scoring.settings import Plan, Shared
@@ -65,6 +67,7 @@ class Computed:
     critic: FittedCritic | None = None
     pairs: list[Pairs] | None = None
     transport: dict[str, list[TransportResult]] = field(default_factory=dict)
+    cloned: Cloned | None = None  # where it was fitted until it had settled
 
 
 class Assessment:
@@ -143,7 +146,8 @@ class Assessment:
         from rlassay.critic.fit import fit_critic
 
         settings, scaling = self.settings.critic, self.shared.scaling
-        with self.clock.phase("critic"), self._progress("critic", settings.steps) as advance:
+        phase = self.clock.phase("critic", compiles=not settings.settle)
+        with phase, self._progress("critic", settings.steps) as advance:
             try:
                 return fit_critic(
                     self.data, settings, self.seeds, scaling=scaling, on_progress=advance
@@ -179,8 +183,6 @@ class Assessment:
     @functools.cached_property
     def problem(self) -> Problem:
         """The transport problem on a bounded sample of the rows."""
-        from rlassay.critic.fit import q_apply, q_parameters
-
         critic, scaling = self.fitted.critic, self.shared.scaling
         rows = self.problem_rows
         evaluated = np.searchsorted(rows, self.rows)
@@ -195,6 +197,7 @@ class Assessment:
             q_params=q_parameters(critic),
             training_rows=training if len(training) else evaluated,
             evaluation_rows=evaluated,
+            numpy_values=critic.q_from if self.settings.critic.settle else None,
         )
 
     @property
@@ -202,7 +205,8 @@ class Assessment:
         """Evaluated rows with fresh random actions, a list over seeds; costs are those of `transport.cost`."""
         if self.computed.pairs is None:
             problem = self.problem
-            with self.clock.phase("transport"):
+            compiles = problem.numpy_values is None
+            with self.clock.phase("transport", compiles=compiles):
                 settings = self.settings.transport
                 self.computed.pairs = evaluated_pairs(problem, settings, self.seeds)
         return self.computed.pairs
@@ -225,9 +229,10 @@ class Assessment:
         found = self.computed.transport
         if estimator not in found:
             settings, pairs = self.transport_settings(estimator), self.pairs_for(estimator)
-            shown = self.show_progress and ESTIMATORS[estimator].trains
+            member = ESTIMATORS[estimator]
+            shown = self.show_progress and member.trains
             with (
-                self.clock.phase("transport"),
+                self.clock.phase("transport", compiles=member.integrand is None),
                 self._progress("potentials", settings.steps, shown) as advance,
             ):
                 found[estimator] = estimate(
@@ -247,6 +252,25 @@ class Assessment:
         settings, held = self.settings.baselines, self.settings.critic.holdout
         return split_rows(self.data, settings.fit_rows, held or 0.2, self.seeds[0])
 
+    @property
+    def cloned(self) -> Cloned | Policies:
+        """A cloned policy, fitted to the training rows."""
+        if not self.settings.baselines.fit_settle:
+            return self.policies
+        self._require_continuous()
+        if self.computed.cloned is None:
+            with self.clock.phase("scores"):
+                seen, unseen = (self._recorded(rows) for rows in self.policy_split)
+                settings = self.settings.baselines
+                found = clone_until_settled(seen, unseen, settings, self.seeds)
+                self.computed.cloned = found
+        return self.computed.cloned
+
+    def _recorded(self, rows: np.ndarray) -> Recorded:
+        states = self.shared.scaling.observations(self.data.observations[rows])
+        _, starts = np.unique(self.data.episode_index[rows], return_index=True)
+        return Recorded(states, self.data.actions[rows], np.sort(starts))
+
     @functools.cached_property
     def policies(self) -> Policies:
         """A cloned and a tanh-normal policy, fitted to the training rows."""
@@ -256,7 +280,7 @@ class Assessment:
         rows, scaling = self.policy_split[0], self.shared.scaling
         states = scaling.observations(self.data.observations[rows])
         actions = self.data.actions[rows]
-        with self.clock.phase("scores"):
+        with self.clock.phase("scores", compiles=True):
             return fit_policies(
                 states, actions, scaling.actions(actions), self.settings.baselines, self.seeds
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
 from rlassay.results.card import Caution, Scorecard
-from rlassay.results.provenance import describe_data, software
-from rlassay.runtime import available_cores
+from rlassay.results.provenance import card_software, describe_data
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
@@ -41,7 +39,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
     figures = series(assessment)
     return Scorecard(
         dataset=describe(data),
-        settings=used_settings(assessment),
+        settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
         diagnosis=diagnosis(assessment),
         series=figures,
@@ -76,7 +74,18 @@ def used_settings(assessment: Assessment) -> dict[str, Any]:
         "seeds": list(assessment.seeds),
         "reference": None if reference is None else [reference.low, reference.high],
         "pooled": bool(assessment.shared.epsilons),
+        **used_steps(assessment),
     }
+
+
+def used_steps(assessment: Assessment) -> dict[str, int]:
+    """How far the fits went that end once they have settled."""
+    computed, found = assessment.computed, {}
+    if assessment.settings.critic.settle and computed.critic is not None:
+        found["critic.steps_used"] = computed.critic.critic.diagnosis["steps"]
+    if computed.cloned is not None:
+        found["baselines.fit_steps_used"] = computed.cloned.steps
+    return found
 
 
 def diagnosis(assessment: Assessment) -> dict[str, Any]:
@@ -131,12 +140,6 @@ def _mean(values: list[Any]) -> Any:
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return float(np.mean(values))
     return values[0]
-
-
-def card_software() -> dict[str, Any]:
-    """Versions and compute threads."""
-    single = "xla_cpu_multi_thread_eigen=false" in os.environ.get("XLA_FLAGS", "")
-    return {**software("jax", "numpy"), "threads": 1 if single else available_cores()}
 
 
 # -- warnings: what the reader must know -----------------------------------------------------------------------------

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+
+from rlassay import runtime
 
 PHASES = ("load", "compile", "critic", "transport", "scores", "other")
 _COMPILE_EVENTS = ("jaxpr_to_mlir_module_duration", "backend_compile_duration")
@@ -20,11 +23,15 @@ class Clock:
         self._since = time.perf_counter()
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
+    def phase(self, name: str, *, compiles: bool = False) -> Iterator[None]:
+        """Count what happens inside to `name`; with `compiles` JAX is started first, if it has not been."""
         self._bank()
         self._stack.append(name)
         try:
-            with _compile_times(self._on_compile):
+            if compiles:
+                runtime.keep_compiled_programs()
+            listening = "jax" in sys.modules
+            with _compile_times(self._on_compile) if listening else nullcontext():
                 yield
         finally:
             self._bank()

@@ -64,7 +64,7 @@ def _tail_lowest(rows: Rows) -> float | None:
 def _cloning_errors(rows: Rows) -> np.ndarray:
     assessment, held = rows.assessment, rows.assessment.policy_split[1]
     states = assessment.shared.scaling.observations(assessment.data.observations[held])
-    return assessment.policies.cloning_errors(rows.member, states, assessment.data.actions[held])
+    return assessment.cloned.cloning_errors(rows.member, states, assessment.data.actions[held])
 
 
 def _conflict(rows: Rows) -> float:

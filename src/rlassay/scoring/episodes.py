@@ -175,7 +175,8 @@ def _cloning_surprise(assessment: Assessment) -> np.ndarray:
     from rlassay.scoring.policies import cloning_surprise
 
     settings, seed = assessment.settings.baselines, assessment.seeds[0]
-    return cloning_surprise(assessment.data, assessment.shared.scaling, settings, seed)
+    with assessment.clock.phase("scores", compiles=True):
+        return cloning_surprise(assessment.data, assessment.shared.scaling, settings, seed)
 
 
 def _registered(assessment: Assessment, spec: ScoreSpec, member: int) -> np.ndarray:

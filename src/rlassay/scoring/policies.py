@@ -14,30 +14,14 @@ import optax
 
 from rlassay.critic import Scaling
 from rlassay.data.dataset import Dataset
-from rlassay.kernel import fitting, forward, nets
+from rlassay.kernel import fitting, nets
+from rlassay.kernel.forward import mlp
+from rlassay.scoring.cloning import HIDDEN, NETWORK_STREAM, ActionScale
 from rlassay.scoring.settings import BaselineSettings
 
-HIDDEN = (100, 100)
 LOG_SPREAD_RANGE = (-5.0, 2.0)
 LARGEST_ACTION = 0.999  # actions are taken this far towards the bounds before atanh
 FOLD_STREAM = 503
-
-
-@dataclass(frozen=True)
-class ActionScale:
-    """Mean and deviation of the actions; a constant dimension has nothing to predict and is left out of errors."""
-
-    mean: np.ndarray
-    deviation: np.ndarray
-
-    @classmethod
-    def of(cls, actions: np.ndarray) -> ActionScale:
-        return cls(actions.mean(axis=0, dtype=np.float64), actions.std(axis=0, dtype=np.float64))
-
-    def standardise(self, actions: np.ndarray) -> np.ndarray:
-        moving = self.deviation > 1e-6 * np.maximum(1.0, np.abs(self.mean))
-        scale = np.where(moving, self.deviation, 1.0)
-        return ((actions - self.mean) / scale * moving).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -48,15 +32,11 @@ class Policies:
     scale: ActionScale
 
     def cloning_errors(self, member: int, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Squared error a row, the mean over dimensions that move, in units of their variance."""
-        wanted = self.scale.standardise(actions)
-        moving = max(int((wanted != 0).any(axis=0).sum()), 1)
-        difference = forward.mlp(self.layers[member]["clone"], states) - wanted
-        return (difference.astype(np.float64) ** 2 * (wanted != 0).any(axis=0)).sum(axis=1) / moving
+        return self.scale.errors(self.layers[member]["clone"], states, actions)
 
     def spread(self, member: int, states: np.ndarray) -> np.ndarray:
         """Mean standard deviation over the action's dimensions, before tanh."""
-        output = forward.mlp(self.layers[member]["normal"], states)
+        output = mlp(self.layers[member]["normal"], states)
         logs = np.clip(output[:, output.shape[1] // 2 :], *LOG_SPREAD_RANGE)
         return np.exp(logs.astype(np.float64)).mean(axis=1)
 
@@ -92,7 +72,7 @@ def fit_policies(
 
 
 def _initial(settings: BaselineSettings, seed: int, dims: tuple[int, int]) -> dict[str, Any]:
-    rng = np.random.default_rng([seed, 301])
+    rng = np.random.default_rng([seed, NETWORK_STREAM])
     online = {
         "clone": nets.init_mlp(rng, (dims[0], *HIDDEN, dims[1])),
         "normal": nets.init_mlp(rng, (dims[0], *HIDDEN, 2 * dims[1])),

@@ -75,6 +75,9 @@ class Measured:
     statistic: Statistic
 
 
+# What `score` computes unless asked: the answer in seconds.
+FIRST_ASKED = ("reward", "return", "return_by_step", "return_top10", "q", "bwd", "bc_error")
+ALL = "all"  # the name of all of them
 SCORES: dict[str, ScoreSpec] = {}  # filled by `rlassay.scoring.scores`, in the order of reading
 
 
@@ -123,9 +126,11 @@ def register_score(
     )
 
 
-def resolve(names: Sequence[str] | None) -> list[str]:
-    """The scores that are asked for: the named ones, without names all that are not retired."""
-    if names is None:
+def resolve(names: Sequence[str] | None, unasked: Sequence[str] | None = None) -> list[str]:
+    """The scores that are asked for: the named ones; without names `unasked`, or all that are not retired."""
+    if names is None and unasked is not None:
+        return list(unasked)
+    if names is None or names == ALL or list(names) == [ALL]:
         return [name for name, spec in SCORES.items() if not spec.retired]
     unknown = [name for name in names if name not in SCORES]
     if unknown or not names:

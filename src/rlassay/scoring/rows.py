@@ -91,9 +91,7 @@ class Rows:
         return cost.sign * self.costs(estimator)
 
     def _q_at(self, actions: np.ndarray) -> np.ndarray:
-        scaled = self.assessment.shared.scaling.actions(actions)
-        inputs = np.concatenate([self.states, scaled], axis=1)
-        return self.assessment.fitted.critic.q_at(self.member, inputs)
+        return self.assessment.fitted.critic.q_from(self.member, self.states, actions)
 
 
 class EveryRow(Rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from rlassay import settings as change_settings
 from rlassay.critic import FAST, PAPER, CriticSettings, Scaling, refuse_idle_settings
 from rlassay.errors import SettingsError
-from rlassay.settings import require
+from rlassay.settings import added_later, require
 from rlassay.transport import ESTIMATORS, TransportSettings, resolve_cost
 
 
@@ -38,6 +38,8 @@ class BaselineSettings:
     bins: int = 5  # cells a dimension for saco
     neighbours: int = 4  # k of knn_entropy
     neighbour_rows: int = 4_000  # rows sampled for knn_entropy
+    # stop the cloned policy of bc_error before `fit_steps` once its held-out error has settled
+    fit_settle: bool = added_later(False)
 
     def __post_init__(self) -> None:
         for name in ("fit_steps", "fit_batch_size", "fit_rows", "neighbours"):
@@ -107,6 +109,17 @@ def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     refuse_idle_settings(settings.critic.method, of_critic)
     resolve_cost(settings.transport)  # an unknown cost is refused before anything is trained
     return Plan(settings, preset, changed)
+
+
+def until_settled(chosen: Plan) -> Plan:
+    """The plan of a `score`: with preset `default` the fits end once they have settled, unless that was set by hand."""
+    if chosen.preset != "default":
+        return chosen
+    switches = {"baselines.fit_settle": True}
+    if chosen.settings.critic.method == "lambda":
+        switches["critic.settle"] = True
+    left = {key: value for key, value in switches.items() if key not in chosen.changed}
+    return replace(chosen, settings=change_settings.change(chosen.settings, left))
 
 
 @dataclass(frozen=True)

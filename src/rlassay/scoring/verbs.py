@@ -9,22 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from rlassay import runtime
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load
-from rlassay.inspection.remedies import flags
+from rlassay.inspection.results import flags
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.alike import differences
 from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
-from rlassay.scoring.card import make_card
+from rlassay.scoring.card import describe, make_card
 from rlassay.scoring.clock import Clock
 from rlassay.scoring.compare import rank_cards, require_same_task
 from rlassay.scoring.episodes import refuse_unknown, table_of, transitions_of
-from rlassay.scoring.registry import resolve, spec_of
-from rlassay.scoring.settings import Plan, Shared, plan
+from rlassay.scoring.registry import ALL, FIRST_ASKED, resolve, spec_of
+from rlassay.scoring.settings import Plan, Shared, plan, until_settled
+from rlassay.scoring.stored import card_task, find_card, keep_card, told_again
 
 
 def score(
@@ -40,26 +40,37 @@ def score(
     read: Mapping[str, Any] | None = None,
     show_progress: bool = False,
     command: str | None = None,
+    store: bool = False,
 ) -> Scorecard:
     """The scorecard of a dataset: anything that `rlassay.load` takes; `env_id` names its task if the file does not, `read` holds
     further options of `rlassay.load`.
 
-    `scores` names some of the registered scores, all by default. `reference` holds the returns that count as 0 and 1 in
+    `scores` names some of the registered scores, or is "all"; by default it is `scoring.registry.FIRST_ASKED` (preset
+    `default`) or all. With `store` the card is kept in the run store, and found there the next time. `reference` holds the returns that count as 0 and 1 in
     `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`.
     """
-    names = resolve(scores)
-    assessment = assess(
-        source,
-        preset=preset,
-        seeds=seeds,
-        seed=seed,
-        reference=reference,
-        settings=settings,
-        read={"env_id": env_id} | dict(read or {}),
-        show_progress=show_progress,
+    names, chosen = _asked(scores, preset), until_settled(plan(preset, settings))
+    reading = {"env_id": env_id} | dict(read or {})
+    clock, numbers = Clock(), _seeds(seed, seeds)
+    data = _load(source, clock, reading)
+    given = [data], preset, seeds, seed, scores, reference, settings
+    command = command or repeat_command(*given)
+    scale = _reference(data, reference)
+    task = card_task(data, chosen, names, numbers, scale, reading) if store else None
+    if task is not None and (found := find_card(task)) is not None:
+        return told_again(found, describe(data), command, clock.seconds())
+    assessment = Assessment(
+        data, chosen, numbers, reference=scale, clock=clock, show_progress=show_progress
     )
-    given = [assessment.data], preset, seeds, seed, scores, reference, settings
-    return make_card(assessment, names, command or repeat_command(*given))
+    card = make_card(assessment, names, command)
+    if task is not None:
+        keep_card(task, card)
+    return card
+
+
+def _asked(scores: Sequence[str] | None, preset: str) -> list[str]:
+    """Preset `default` answers in seconds; the others compute whatever there is."""
+    return resolve(scores, FIRST_ASKED if preset == "default" else None)
 
 
 def assess(
@@ -93,11 +104,10 @@ def score_with_episodes(
     show_progress: bool = False,
 ) -> tuple[Scorecard, EpisodeTable]:
     """The scorecard and the table of episodes, of the same critics."""
-    names = resolve(scores)
-    options = {"preset": preset, "seeds": seeds, "seed": seed}
-    more = {"reference": reference, "settings": settings, "read": read}
-    assessment = assess(source, **options, **more, show_progress=show_progress)
-    command = repeat_command([assessment.data], preset, seeds, seed, scores, reference, settings)
+    names, chosen, clock = _asked(scores, preset), until_settled(plan(preset, settings)), Clock()
+    data = _load(source, clock, read)
+    assessment = _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
+    command = repeat_command([data], preset, seeds, seed, scores, reference, settings)
     return make_card(assessment, names, command), table_of(assessment)
 
 
@@ -188,7 +198,6 @@ def _share_epsilons(assessments: list[Assessment], names: Sequence[str]) -> None
 
 
 def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> Dataset:
-    runtime.keep_compiled_programs()
     with clock.phase("load"):
         data = load(source, **(read or {}))
         _require_finite(data)
@@ -216,17 +225,21 @@ def _assessment(
     show_progress: bool,
     shared: Shared | None = None,
 ) -> Assessment:
-    if seeds < 1:
-        raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
     return Assessment(
         data,
         chosen,
-        range(seed, seed + seeds),
+        _seeds(seed, seeds),
         shared=shared,
         reference=_reference(data, reference),
         clock=clock,
         show_progress=show_progress,
     )
+
+
+def _seeds(seed: int, seeds: int) -> range:
+    if seeds < 1:
+        raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
+    return range(seed, seed + seeds)
 
 
 def _reference(data: Dataset, given: tuple[float, float] | None) -> Reference | None:
@@ -260,7 +273,8 @@ def repeat_command(
     words += ["--preset", preset]
     words += ["--seeds", str(seeds), "--seed", str(seed)]
     if scores is not None:
-        words += ["--scores", ",".join(scores)]
+        named = [scores] if isinstance(scores, str) else scores
+        words += ["--all"] if list(named) == [ALL] else ["--scores", ",".join(named)]
     if reference is not None:
         words += ["--reference", f"{reference[0]:g},{reference[1]:g}"]
     for key, value in (settings or {}).items():

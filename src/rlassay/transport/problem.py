@@ -40,9 +40,13 @@ class Problem:
     q_params: Any
     training_rows: np.ndarray
     evaluation_rows: np.ndarray
+    # the same critic without JAX, (member, states, actions) -> values; taken instead where there is one
+    numpy_values: Callable[[int, np.ndarray, np.ndarray], np.ndarray] | None = None
 
     def values(self, member: int, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Q of the critic of seed number `member`, float64, over the leading axes of the arguments."""
+        if self.numpy_values is not None:
+            return self.numpy_values(member, states, actions)
         import jax
 
         params = jax.tree.map(lambda leaf: np.asarray(leaf)[member], self.q_params)

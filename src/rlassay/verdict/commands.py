@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
-from rlassay.inspection.remedies import repaired_name
+from rlassay.inspection.results import repaired_name
 from rlassay.verdict.labels import Action
 
 BEST_PART = 0.2  # of the episodes that `clone-best-part` keeps
