@@ -57,7 +57,7 @@ MUTATIONS_READERS: list[tuple[str, str, str, str]] = [
     (
         "formats/chunks.py",
         "if not _OBJECT_HEADER <= step <= end - position:",
-        "if step > end - position:",
+        "if step < _OBJECT_HEADER:",
         HEAPS,
     ),
     (
