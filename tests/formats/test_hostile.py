@@ -190,6 +190,17 @@ def test_shape_beyond_the_stored_bytes(tmp_path, shape):
     )
 
 
+def test_a_shape_beyond_the_stored_bytes_is_measured_by_them(tmp_path):
+    """Less than the memory budget and never written: only the stored bytes tell that nothing is there."""
+    path = tmp_path / "x.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("observations", (6_000_000, 3), "f4")
+        for name in ("actions", "rewards", "terminals"):
+            file[name] = np.zeros(3)
+    with pytest.raises(DatasetError, match="claims 72,000,000 bytes and stores 0"):
+        load(path)
+
+
 def test_objects_and_text_are_refused(tmp_path):
     def vlen(file):
         file.create_dataset("rewards", (18,), h5py.vlen_dtype(np.float32))

@@ -17,10 +17,15 @@ PACKAGE = Path(__file__).parent
 
 
 def software(*packages: str) -> dict[str, str | None]:
-    """Versions of rlassay, Python and these packages, from their metadata: nothing is imported, None is not installed."""
+    """Versions of rlassay, of Python and of these packages."""
     from rlassay import __version__
 
-    known: dict[str, str | None] = {"rlassay": __version__, "python": platform.python_version()}
+    return {"rlassay": __version__, **versions(*packages)}
+
+
+def versions(*packages: str) -> dict[str, str | None]:
+    """Versions of Python and of these packages, from their metadata: nothing is imported."""
+    known: dict[str, str | None] = {"python": platform.python_version()}
     return known | {name: package_version(name) for name in packages}
 
 

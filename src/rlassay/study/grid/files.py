@@ -12,10 +12,16 @@ from typing import Any
 
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.errors import DatasetError
-from rlassay.results.provenance import software
+from rlassay.results.provenance import versions
 
 Row = dict[str, Any]
-PACKAGES = ("jax", "numpy", "gymnasium", "mujoco")  # whose versions stand beside a table
+PACKAGES = (
+    "rl-assay",
+    "jax",
+    "numpy",
+    "gymnasium",
+    "mujoco",
+)  # whose versions stand beside a table
 _RESTORE = (
     "restore the file with its JSON from version control, or compute the study again with --run"
 )
@@ -32,7 +38,7 @@ def write_table(
         writer.writerow({name: format_cell(row.get(name)) for name in columns})
     write_atomically(path, text.getvalue())
     counted = {"rows": len(rows), "sha256": _digest(text.getvalue().encode())}
-    write_json(path.with_suffix(".json"), {**about, **counted, "software": software(*PACKAGES)})
+    write_json(path.with_suffix(".json"), {**about, **counted, "software": versions(*PACKAGES)})
 
 
 def read_table(path: Path, *, checked: bool = True) -> list[Row]:
