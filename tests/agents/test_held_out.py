@@ -106,7 +106,7 @@ def test_held_out_rows_teach_nothing(tmp_path):
 def test_it_stops_when_nothing_gets_better_and_keeps_the_best(tmp_path):
     plan = PLAN | {"updates": 400, "learning_rate": 0.5, "patience": 2}
     run = train_agent("bc", demonstrations(), folder=tmp_path, settings=plan)
-    errors = [evaluation.held_out.value for evaluation in run.evaluations]
+    errors = [point["held_out"]["value"] for point in run.to_json()["curve"]]
     best = int(np.argmin(errors))
     assert run.updates < 400 and len(errors) == best + 3
     kept = Policy.load(tmp_path / "policy.safetensors")

@@ -78,7 +78,7 @@ def medium_step(actors: Actors, seed: int) -> int:
     if len(curve) < 2:
         raise SettingsError(
             "the run is too short for a medium policy",
-            remedy="evaluate it more often with --set td3.eval_every=N, or train it longer",
+            remedy=f"evaluate it more often with --set {actors.collector}.eval_every=N, or train it longer",
         )
     values = [value for _, value in curve]
     smooth = [_mean(values[max(0, k - 1) : k + 2]) for k in range(len(values))]
