@@ -80,8 +80,9 @@ class Bench:
             preexec_fn=lambda: _limit(limit),
             start_new_session=True,
         )
-        timed = fault is not None and fault.timed
-        leaving, listening = _interrupt(process, fault) if timed else (None, True)
+        leaving, listening = None, True
+        if fault is not None and fault.timed:
+            leaving, listening = _interrupt(process, fault)
         _, stderr = process.communicate()
         return Ended(process.returncode, stderr, time.monotonic() - started, leaving, listening)
 
@@ -193,6 +194,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=45, help="faults a command, at most")
     parser.add_argument("--only", help="commands, separated by commas")
+    parser.add_argument("--kinds", default="kill,term,int,enospc,fsize,damage")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path("results/faults"))
     parser.add_argument("--again", action="store_true", help="repeat what was not survived")
@@ -208,7 +210,9 @@ def main() -> int:
                 continue
             expected, events, seconds = undisturbed(bench, command)
             print(f"{command.name}: {len(events)} write events, {seconds:.1f} s", flush=True)
-            faults = faults_of(command, events, seconds, options.seed)[: options.each]
+            faults = faults_of(command, events, seconds, options.seed)
+            faults = [fault for fault in faults if fault.kind in options.kinds.split(",")]
+            faults = faults[: options.each]
             if options.again:
                 faults = [Fault(row["kind"], row["where"]) for row in failed]
             rows = [row for row in known if row not in failed]

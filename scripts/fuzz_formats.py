@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,7 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "formats"), str(ROOT / "src"), str(ROOT / "scripts")]
 
 MEMORY = 2 * 2**30  # bytes a child may take beyond its imports
-SECONDS = 60  # without an answer: a hang
+SECONDS = 60  # of computing without an answer: a hang
+LONGEST = 30 * SECONDS  # of waiting, on whatever machine
 PACKINGS = {
     "d4rl-checksums": {"compression": "gzip", "shuffle": True, "fletcher32": True, "chunks": (5,)},
     "d4rl-lzf": {"compression": "lzf", "shuffle": True},
@@ -187,6 +189,12 @@ def worker(originals: Path) -> None:
 # -- the parent -------------------------------------------------------------------------------------------------------
 
 
+def _computed(process: int) -> float:
+    """Processor seconds of a child so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Child:
     """A worker that is fed seeds, and started anew after a crash or a hang."""
 
@@ -204,9 +212,7 @@ class Child:
         assert self.process.stdin and self.process.stdout
         self.process.stdin.write(f"{seed}\n")
         self.process.stdin.flush()
-        with selectors.DefaultSelector() as selector:
-            selector.register(self.process.stdout, selectors.EVENT_READ)
-            answered = selector.select(SECONDS)
+        answered = self._wait()
         line = self.process.stdout.readline() if answered else ""
         if line.strip():
             return json.loads(line)
@@ -216,6 +222,19 @@ class Child:
         names = sorted(p.name for p in self.originals.iterdir())
         outcome = f"BAD crash {code}" if answered else "BAD hang"
         return {"seed": seed, "layout": names[seed % len(names)], "damage": "", "outcome": outcome}
+
+    def _wait(self) -> bool:
+        """False for a hang: time is what the child computes, because a busy machine may not let it."""
+        assert self.process.stdout
+        started, used = time.monotonic(), _computed(self.process.pid)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while not selector.select(SECONDS / 4):
+                if _computed(self.process.pid) - used > SECONDS:
+                    return False
+                if time.monotonic() - started > LONGEST:
+                    return False
+        return True
 
     def close(self) -> None:
         assert self.process.stdin
