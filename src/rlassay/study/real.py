@@ -12,7 +12,6 @@ from typing import Any
 
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.study.analysis.correlate import (
-    FEWEST,
     correlation_columns,
     correlation_rows,
     mean_over_agents,
@@ -33,6 +32,9 @@ SET_COLUMNS = (
     "name", "repository", "path", "commit", "rows", "episodes", "mean_return", "recorded_low", "recorded_high", "factor",
     "clipped_rows", "terminals_made_timeouts", "median_torque_error",
 )  # fmt: skip
+
+COUNTS = ("rows", "episodes", "clipped_rows", "terminals_made_timeouts")
+SHOWN = ("name", "repository", "rows", "episodes", "mean_return", "factor", "clipped_rows")
 
 
 def run(
@@ -88,14 +90,15 @@ def read_sets(folder: Path) -> tuple[list[Row], list[StudyData]]:
 
 
 def render(results: Path) -> str:
-    """Tables of the sets, of scores and returns, and the correlations, once all agents have run on enough sets."""
+    """Tables of the sets and of the agents' returns, and the correlations, once all agents have run on all sets."""
     folder = results / "real"
     runs, scores = read_table(folder / "runs.csv"), read_table(folder / "scores.csv")
-    reached = returns_reached(runs)
-    text = "### The sets\n\n" + markdown_table(read_table(folder / "sets.csv"), SET_COLUMNS)
+    reached, sets = returns_reached(runs), read_table(folder / "sets.csv")
+    text = "### The sets\n\n" + markdown_table(map(_counted, sets), SHOWN)
     text += "\n### Returns that the agents reach\n\n" + _agents_table(runs, reached)
-    if len(reached) < FEWEST:
-        return text
+    scored = {row["dataset"] for row in scores if row["value"] is not None}
+    if len(reached) < len(sets) or len(scored) < len(sets):
+        return f"{text}\n{len(reached)} of {len(sets)} sets have all agents; no correlation is shown before the last.\n"
     points = join_scores(scores, reached)
     rows = correlation_rows(points, "real")
     about = {"command": "rlassay study real", "complete": True, "datasets": len(reached)}
@@ -105,6 +108,14 @@ def render(results: Path) -> str:
         text += f"\n### {kind.capitalize()} with the mean return of the agents\n\n"
         text += markdown_table(shown, ["score_name", "n", "value", "low", "high"])
     return text
+
+
+def _counted(row: Row) -> Row:
+    """Counts as whole numbers again; a table reads every number as a float."""
+    return {
+        name: int(value) if name in COUNTS and value is not None else value
+        for name, value in row.items()
+    }
 
 
 def _by_value(row: Row) -> float:
