@@ -33,6 +33,16 @@ SET_COLUMNS = (
     "clipped_rows", "terminals_made_timeouts", "median_torque_error",
 )  # fmt: skip
 
+COMPARED = (
+    "return",
+    "return_top10",
+    "q",
+    "bwd.exact",
+    "bwd.tail",
+    "saco",
+    "bc_error",
+    "extractable",
+)
 COUNTS = ("rows", "episodes", "clipped_rows", "terminals_made_timeouts")
 SHOWN = ("name", "repository", "rows", "episodes", "mean_return", "factor", "clipped_rows")
 
@@ -95,6 +105,7 @@ def render(results: Path) -> str:
     runs, scores = read_table(folder / "runs.csv"), read_table(folder / "scores.csv")
     reached, sets = returns_reached(runs), read_table(folder / "sets.csv")
     text = "### The sets\n\n" + markdown_table(map(_counted, sets), SHOWN)
+    text += "\n### Scores, with one epsilon for all sets\n\n" + _scores_table(scores)
     text += "\n### Returns that the agents reach\n\n" + _agents_table(runs, reached)
     scored = {row["dataset"] for row in scores if row["value"] is not None}
     if len(reached) < len(sets) or len(scored) < len(sets):
@@ -133,6 +144,20 @@ def returns_reached(runs: Sequence[Row]) -> dict[tuple[str, str], float]:
         for key, found in by_set.items()
         if {run["agent"] for run in found} == set(AGENTS)
     }
+
+
+def _scores_table(scores: Sequence[Row]) -> str:
+    """One row a set; the mean over scoring seeds of some scores."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for row in scores:
+        if row["value"] is not None and row["score_name"] in COMPARED:
+            found = rows.setdefault(row["dataset"], {})
+            found.setdefault(row["score_name"], []).append(row["value"])
+    means = [
+        {"dataset": name, **{key: sum(each) / len(each) for key, each in found.items()}}
+        for name, found in rows.items()
+    ]
+    return markdown_table(means, ["dataset", *COMPARED])
 
 
 def _agents_table(runs: Sequence[Row], reached: Mapping[tuple[str, str], float]) -> str:
