@@ -16,7 +16,7 @@ from rlassay.formats import load
 READ = """
 import json, sys
 import rlassay
-from rlassay.assay.card import describe
+from rlassay.scoring.card import describe
 try:
     data = rlassay.load(sys.argv[1])
 except rlassay.RlassayError as error:

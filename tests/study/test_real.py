@@ -102,6 +102,8 @@ def test_a_set_that_lacks_an_agent_is_no_point(tmp_path):
     reached = real.returns_reached(real.read_table(tmp_path / "real" / "runs.csv"))
     assert {name for _, name in reached} == {"poor", "fair", "good"}
     assert reached[real.ENVIRONMENT, "fair"] == pytest.approx(-700)
+    text, _ = study("real", results=tmp_path)
+    assert "3 of 4 sets" in text and not (tmp_path / "real" / "correlations.csv").exists()
 
 
 def test_without_files_the_study_says_how_to_make_them(tmp_path):

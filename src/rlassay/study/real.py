@@ -12,7 +12,6 @@ from typing import Any
 
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.study.analysis.correlate import (
-    FEWEST,
     correlation_columns,
     correlation_rows,
     mean_over_agents,
@@ -33,6 +32,19 @@ SET_COLUMNS = (
     "name", "repository", "path", "commit", "rows", "episodes", "mean_return", "recorded_low", "recorded_high", "factor",
     "clipped_rows", "terminals_made_timeouts", "median_torque_error",
 )  # fmt: skip
+
+COMPARED = (
+    "return",
+    "return_top10",
+    "q",
+    "bwd.exact",
+    "bwd.tail",
+    "saco",
+    "bc_error",
+    "extractable",
+)
+COUNTS = ("rows", "episodes", "clipped_rows", "terminals_made_timeouts")
+SHOWN = ("name", "repository", "rows", "episodes", "mean_return", "factor", "clipped_rows")
 
 
 def run(
@@ -88,14 +100,16 @@ def read_sets(folder: Path) -> tuple[list[Row], list[StudyData]]:
 
 
 def render(results: Path) -> str:
-    """Tables of the sets, of scores and returns, and the correlations, once all agents have run on enough sets."""
+    """Tables of the sets and of the agents' returns, and the correlations, once all agents have run on all sets."""
     folder = results / "real"
     runs, scores = read_table(folder / "runs.csv"), read_table(folder / "scores.csv")
-    reached = returns_reached(runs)
-    text = "### The sets\n\n" + markdown_table(read_table(folder / "sets.csv"), SET_COLUMNS)
+    reached, sets = returns_reached(runs), read_table(folder / "sets.csv")
+    text = "### The sets\n\n" + markdown_table(map(_counted, sets), SHOWN)
+    text += "\n### Scores, with one epsilon for all sets\n\n" + _scores_table(scores)
     text += "\n### Returns that the agents reach\n\n" + _agents_table(runs, reached)
-    if len(reached) < FEWEST:
-        return text
+    scored = {row["dataset"] for row in scores if row["value"] is not None}
+    if len(reached) < len(sets) or len(scored) < len(sets):
+        return f"{text}\n{len(reached)} of {len(sets)} sets have all agents; no correlation is shown before the last.\n"
     points = join_scores(scores, reached)
     rows = correlation_rows(points, "real")
     about = {"command": "rlassay study real", "complete": True, "datasets": len(reached)}
@@ -105,6 +119,14 @@ def render(results: Path) -> str:
         text += f"\n### {kind.capitalize()} with the mean return of the agents\n\n"
         text += markdown_table(shown, ["score_name", "n", "value", "low", "high"])
     return text
+
+
+def _counted(row: Row) -> Row:
+    """Counts as whole numbers again; a table reads every number as a float."""
+    return {
+        name: int(value) if name in COUNTS and value is not None else value
+        for name, value in row.items()
+    }
 
 
 def _by_value(row: Row) -> float:
@@ -122,6 +144,20 @@ def returns_reached(runs: Sequence[Row]) -> dict[tuple[str, str], float]:
         for key, found in by_set.items()
         if {run["agent"] for run in found} == set(AGENTS)
     }
+
+
+def _scores_table(scores: Sequence[Row]) -> str:
+    """One row a set; the mean over scoring seeds of some scores."""
+    rows: dict[str, dict[str, list[float]]] = {}
+    for row in scores:
+        if row["value"] is not None and row["score_name"] in COMPARED:
+            found = rows.setdefault(row["dataset"], {})
+            found.setdefault(row["score_name"], []).append(row["value"])
+    means = [
+        {"dataset": name, **{key: sum(each) / len(each) for key, each in found.items()}}
+        for name, found in rows.items()
+    ]
+    return markdown_table(means, ["dataset", *COMPARED])
 
 
 def _agents_table(runs: Sequence[Row], reached: Mapping[tuple[str, str], float]) -> str:
