@@ -40,6 +40,7 @@ SAID_BY = {
     "--zoo": {"collect", "study"},
     "--from-zoo": {"collect"},
     "--run": {"study"},
+    "--oracle": {"study"},
     "--data": {"study"},
 }
 
