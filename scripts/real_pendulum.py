@@ -41,13 +41,20 @@ class Source:
 SETS = {
     "agilerl-random": Source("AgileRL/AgileRL", "data/pendulum/pendulum_random_v1.1.0.h5"),
     "agilerl-replay": Source("AgileRL/AgileRL", "data/pendulum/pendulum_v1.1.0.h5"),
-    "imitation-expert": Source("HumanCompatibleAI/imitation", "tests/testdata/expert_models/pendulum_0/rollouts/final.npz"),
+    "imitation-expert": Source(
+        "HumanCompatibleAI/imitation", "tests/testdata/expert_models/pendulum_0/rollouts/final.npz"
+    ),
     "ray-enormous": Source(RAY[0], f"{RAY[1]}/pendulum-v1_enormous", 2.0),
     "ray-sac-expert": Source(RAY[0], f"{RAY[1]}/pendulum_expert_sac_50eps.zip", 2.0),
     "ray-sac-medium": Source(RAY[0], f"{RAY[1]}/pendulum_medium_sac_50eps.zip", 2.0),
-    "reagent": Source("facebookresearch/ReAgent", "reagent/test/workflow/test_data/continuous_action/pendulum_training.json.bz2"),
-    "stable-baselines": Source("hill-a/stable-baselines", "stable_baselines/gail/dataset/expert_pendulum.npz"),
-}  # fmt: skip
+    "reagent": Source(
+        "facebookresearch/ReAgent",
+        "reagent/test/workflow/test_data/continuous_action/pendulum_training.json.bz2",
+    ),
+    "stable-baselines": Source(
+        "hill-a/stable-baselines", "stable_baselines/gail/dataset/expert_pendulum.npz"
+    ),
+}
 
 
 def prepare(root: Path, out: Path) -> list[dict]:

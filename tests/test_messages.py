@@ -18,6 +18,7 @@ from rlassay.cli import app
 ROOT = Path(rlassay.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w_.])")
 QUOTED = re.compile(r"rlassay ([a-z]+)((?: (?!rlassay)[^`\n]*)?)")
+SCRIPT = re.compile(r"python scripts/[^`\n]*")  # scripts of the checkout have flags of their own
 
 SCORING = {"score", "compare"}
 WRITING = {"convert", "curate", "repair"}
@@ -89,8 +90,8 @@ def messages() -> list[tuple[str, str]]:
         (str(path.relative_to(ROOT)), text)
         for path in ROOT.rglob("*.py")
         if path.parent.name != "cli"
-        for text in sentences(ast.parse(path.read_text()))
-        if FLAG.search(text)
+        for sentence in sentences(ast.parse(path.read_text()))
+        if FLAG.search(text := SCRIPT.sub("", sentence))
     ]
 
 

@@ -76,8 +76,17 @@ def test_the_remedies_on_a_card_repeat_the_options(odd_names, tmp_path):
 
 
 def test_data_read_without_options_remembers_none(odd_names):
-    assert load({"observations": np.zeros((3, 1)), "actions": np.zeros((3, 1)), "rewards": np.zeros(3),
-                 "terminals": [0, 0, 1]}).origin.reading == {}  # fmt: skip
+    assert (
+        load(
+            {
+                "observations": np.zeros((3, 1)),
+                "actions": np.zeros((3, 1)),
+                "rewards": np.zeros(3),
+                "terminals": [0, 0, 1],
+            }
+        ).origin.reading
+        == {}
+    )
 
 
 def test_an_unknown_format_is_one_mistake_however_many_files(odd_names):

@@ -87,8 +87,13 @@ def test_movement_can_be_left_out(folder):
 def test_data_with_rewards_is_not_asked_about_movement(tmp_path):
     rng = np.random.default_rng(0)
     ends = np.arange(40) % 10 == 9
-    np.savez(tmp_path / "x.npz", observations=rng.normal(size=(40, 2)), rewards=np.ones(40),
-             actions=rng.normal(size=(40, 1)), terminals=ends)  # fmt: skip
+    np.savez(
+        tmp_path / "x.npz",
+        observations=rng.normal(size=(40, 2)),
+        rewards=np.ones(40),
+        actions=rng.normal(size=(40, 1)),
+        terminals=ends,
+    )
     assert "demonstrations" not in json.loads(inspected(tmp_path / "x.npz", "--json", "-"))
 
 

@@ -257,12 +257,30 @@ def _overlap(one: Score, other: Score) -> bool:
 def make_curation() -> dict[str, Any]:
     """The JSON of a curation of four episodes, with markup in its texts."""
     return {
-        "schema": "rlassay.curation/1", "source": "data/<b>x.npz", "out": "y.npz", "rule": {"keep": 0.5, "by": "return"},
-        "kept": [0, 2], "dropped": [1, 3], "notes": ["a <i>note</i>"], "dry_run": False, "version": "0.2.0", "fingerprint": "ab",
-        "before": {"episodes": 4, "transitions": 40, "scores": {
-            "return": {"value": 10.0, "interval": [9.0, 11.0], "direction": "higher"},
-            "bc_error": {"value": 0.5, "interval": [0.4, 0.6], "direction": "lower"}}},
-        "after": {"episodes": 2, "transitions": 18, "scores": {
-            "return": {"value": 15.0, "interval": [14.0, 16.0], "direction": "higher"},
-            "bc_error": {"value": 0.45, "interval": [0.35, 0.55], "direction": "lower"}}},
-    }  # fmt: skip
+        "schema": "rlassay.curation/1",
+        "source": "data/<b>x.npz",
+        "out": "y.npz",
+        "rule": {"keep": 0.5, "by": "return"},
+        "kept": [0, 2],
+        "dropped": [1, 3],
+        "notes": ["a <i>note</i>"],
+        "dry_run": False,
+        "version": "0.2.0",
+        "fingerprint": "ab",
+        "before": {
+            "episodes": 4,
+            "transitions": 40,
+            "scores": {
+                "return": {"value": 10.0, "interval": [9.0, 11.0], "direction": "higher"},
+                "bc_error": {"value": 0.5, "interval": [0.4, 0.6], "direction": "lower"},
+            },
+        },
+        "after": {
+            "episodes": 2,
+            "transitions": 18,
+            "scores": {
+                "return": {"value": 15.0, "interval": [14.0, 16.0], "direction": "higher"},
+                "bc_error": {"value": 0.45, "interval": [0.35, 0.55], "direction": "lower"},
+            },
+        },
+    }

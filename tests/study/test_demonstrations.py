@@ -93,17 +93,37 @@ def test_a_clean_half_is_filled_up_where_sound_episodes_are_few(datasets):
 def made_tables(folder):
     """Two scores in one environment and defect: tremor finds it, idle does not; the policy agrees."""
     rows = [
-        {"environment": ENVIRONMENT, "defect": "lag", "level": level, "score_name": name, "value": area,
-         "stratified": area, "episodes": 12, "key": f"{level}"}
+        {
+            "environment": ENVIRONMENT,
+            "defect": "lag",
+            "level": level,
+            "score_name": name,
+            "value": area,
+            "stratified": area,
+            "episodes": 12,
+            "key": f"{level}",
+        }
         for level in ("weak", "middle", "strong")
-        for name, area in (("idle", 0.5), ("tremor", 0.9), ("mutual_information", 0.6), ("bc_surprise", 0.7))
-    ]  # fmt: skip
+        for name, area in (
+            ("idle", 0.5),
+            ("tremor", 0.9),
+            ("mutual_information", 0.6),
+            ("bc_surprise", 0.7),
+        )
+    ]
     write_table(folder / "detection.csv", rows, list(rows[0]), {})
     runs = [
-        {"environment": ENVIRONMENT, "defect": "lag", "arm": arm, "seed": seed, "score": score + seed, "key": f"{arm}{seed}"}
+        {
+            "environment": ENVIRONMENT,
+            "defect": "lag",
+            "arm": arm,
+            "seed": seed,
+            "score": score + seed,
+            "key": f"{arm}{seed}",
+        }
         for arm, score in (("tremor", 60.0), ("idle", 45.0), ("random", 50.0))
         for seed in range(3)
-    ]  # fmt: skip
+    ]
     write_table(folder / "runs.csv", runs, list(runs[0]), {})
 
 

@@ -42,9 +42,12 @@ def swung(halved: bool) -> Dataset:
         rewards.append(reward)
     ends = np.arange(50) == 49
     return Dataset.from_columns(
-        observations=np.array(seen[:-1]), next_observations=np.array(seen[1:]), rewards=np.array(rewards),
-        actions=torques / 2 if halved else torques, terminals=ends,
-    )  # fmt: skip
+        observations=np.array(seen[:-1]),
+        next_observations=np.array(seen[1:]),
+        rewards=np.array(rewards),
+        actions=torques / 2 if halved else torques,
+        terminals=ends,
+    )
 
 
 @pytest.mark.parametrize("halved", [False, True])
@@ -71,16 +74,29 @@ REACHED = np.array([-1000.0, -700.0, -200.0, -220.0])
 def tables(results: Path, unfinished: tuple[str, ...] = ()) -> None:
     """Made results: every agent reaches the same but for a fixed offset."""
     runs = [
-        {"environment": real.ENVIRONMENT, "dataset": name, "agent": agent, "seed": 0, "key": f"{name}{agent}",
-         "return": None if name in unfinished and agent == "cql" else reached + place - 3}
+        {
+            "environment": real.ENVIRONMENT,
+            "dataset": name,
+            "agent": agent,
+            "seed": 0,
+            "key": f"{name}{agent}",
+            "return": None if name in unfinished and agent == "cql" else reached + place - 3,
+        }
         for name, reached in zip(SETS, REACHED, strict=True)
         for place, agent in enumerate(AGENTS)
-    ]  # fmt: skip
+    ]
     scores = [
-        {"environment": real.ENVIRONMENT, "dataset": name, "score_name": "return", "seed": 0, "discount": 0.99,
-         "value": float(value), "key": name}
+        {
+            "environment": real.ENVIRONMENT,
+            "dataset": name,
+            "score_name": "return",
+            "seed": 0,
+            "discount": 0.99,
+            "value": float(value),
+            "key": name,
+        }
         for name, value in zip(SETS, RETURNS, strict=True)
-    ]  # fmt: skip
+    ]
     sets = [{"name": name, "rows": 10} for name in SETS]
     for name, rows in (("runs", runs), ("scores", scores), ("sets", sets)):
         write_table(results / "real" / f"{name}.csv", rows, list(rows[0]), {})

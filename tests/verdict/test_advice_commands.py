@@ -15,7 +15,16 @@ from rlassay.inspection import inspect
 from rlassay.verdict.commands import command_for, free_name, reading_options, simulator_of
 from rlassay.verdict.verdict import verdict_of
 
-QUICK = ["--set", "updates=20", "--set", "eval_every=10", "--set", "eval_episodes=1", "--set", "width=4"]  # fmt: skip
+QUICK = [
+    "--set",
+    "updates=20",
+    "--set",
+    "eval_every=10",
+    "--set",
+    "eval_episodes=1",
+    "--set",
+    "width=4",
+]
 
 
 def run(command: str, *more: str):
@@ -71,7 +80,14 @@ def test_repair(file):
     data = load(file)
     actions = np.array(data.actions)
     actions[5] = np.nan
-    np.savez("broken.npz", observations=data.observations, actions=actions, rewards=data.rewards, terminals=data.terminals, timeouts=data.timeouts)  # fmt: skip
+    np.savez(
+        "broken.npz",
+        observations=data.observations,
+        actions=actions,
+        rewards=data.rewards,
+        terminals=data.terminals,
+        timeouts=data.timeouts,
+    )
     broken = load("broken.npz")
     inspection = inspect(broken).to_dict()
     verdict, _ = verdict_of(broken, None, inspection, "rlassay score broken.npz", CALIBRATION)
@@ -101,9 +117,15 @@ def test_data_in_memory_have_no_command():
 
 @pytest.mark.parametrize(
     ("named", "simulator"),
-    [("Hopper-v4", "Hopper-v4"), ("hopper-medium-v2", "Hopper-v5"), ("mujoco/walker2d/expert-v0", "Walker2d-v5"),
-     ("Lift", None), ("pkg:Hopper-v5", None), (None, None)],
-)  # fmt: skip
+    [
+        ("Hopper-v4", "Hopper-v4"),
+        ("hopper-medium-v2", "Hopper-v5"),
+        ("mujoco/walker2d/expert-v0", "Walker2d-v5"),
+        ("Lift", None),
+        ("pkg:Hopper-v5", None),
+        (None, None),
+    ],
+)
 def test_simulators_by_name(named, simulator):
     assert simulator_of(episodes_of([1.0, 2.0], env_id=named)) == simulator
 

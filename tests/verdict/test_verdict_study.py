@@ -41,10 +41,17 @@ def case(environment, dataset, points, gain=0.0, clone=None, by_value=None, **ro
 def grid(error=0.0):
     """Three environments, four mixtures each; what is reached lies `error` above the forecast."""
     return [
-        case(environment, dataset, 20.0 * k, 5.0, clone=20.0 * k + error, by_value=20.0 * k + 5 + error)
+        case(
+            environment,
+            dataset,
+            20.0 * k,
+            5.0,
+            clone=20.0 * k + error,
+            by_value=20.0 * k + 5 + error,
+        )
         for environment in ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
         for k, dataset in enumerate(MIXTURES, start=1)
-    ]  # fmt: skip
+    ]
 
 
 def test_points_and_returns_are_one_scale():
@@ -76,14 +83,19 @@ def test_split_conformal_covers_fresh_draws():
 
 def test_coverage_leaves_the_environment_out():
     cases = grid()
-    far = [c if c.environment != "Hopper-v5" else case("Hopper-v5", c.dataset, 20, 5, clone=60) for c in cases]  # fmt: skip
+    far = [
+        c if c.environment != "Hopper-v5" else case("Hopper-v5", c.dataset, 20, 5, clone=60)
+        for c in cases
+    ]
     rows = {
         row["left_out"]: row
         for row in tables.coverage_rows(far, BASE)
         if (row["unit"], row["target"]) == (POINTS, "cloning")
     }
     assert rows["Hopper-v5"]["covered"] == 0 and rows["Hopper-v5"]["below"] == "yes"
-    assert rows["Walker2d-v5"]["covered"] == 1 and rows["Walker2d-v5"]["half_width"] == pytest.approx(40)  # fmt: skip
+    assert rows["Walker2d-v5"]["covered"] == 1 and rows["Walker2d-v5"][
+        "half_width"
+    ] == pytest.approx(40)
 
 
 def test_the_interval_of_a_share_is_exact():
@@ -131,18 +143,30 @@ def test_regret_against_the_better_of_both():
 def test_the_discount_is_fitted_on_other_environments_by_least_squares():
     rng = np.random.default_rng(0)
     level, conflict = rng.uniform(20, 90, 30), rng.uniform(0, 1, 30)
-    assert candidates.fitted_share(level, conflict, level * (1 - 0.4 * conflict)) == pytest.approx(0.4)  # fmt: skip
+    assert candidates.fitted_share(level, conflict, level * (1 - 0.4 * conflict)) == pytest.approx(
+        0.4
+    )
     assert candidates.fitted_share(level, conflict, 2 * level) == 0
     assert candidates.fitted_share(level, conflict, 0 * level - 50) == 1
 
 
 def test_candidates_see_a_conflict_that_lowers_what_is_reached():
     cases = [
-        case(environment, dataset, 60, 10, clone=60 * (1 - 0.5 * c), by_value=70 * (1 - 0.5 * c),
-             conflict=c, reachable=Case(environment, "", {}, {}).in_returns(65), best_tenth=90, best_tenth_error=0.1)
+        case(
+            environment,
+            dataset,
+            60,
+            10,
+            clone=60 * (1 - 0.5 * c),
+            by_value=70 * (1 - 0.5 * c),
+            conflict=c,
+            reachable=Case(environment, "", {}, {}).in_returns(65),
+            best_tenth=90,
+            best_tenth_error=0.1,
+        )
         for environment in ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
         for dataset, c in zip(MIXTURES, (0.1, 0.4, 0.6, 0.9), strict=True)
-    ]  # fmt: skip
+    ]
     rows = candidates.candidate_rows(cases, "cloning")
     found = {row["candidate"]: row["rmse"] for row in rows}
     assert list(found) == ["return", "half", "reachable", "conflict"]
@@ -182,13 +206,17 @@ def test_features_agree_with_the_committed_scores():
     for one in read_cases(RESULTS, "lite"):
         known = scores[one.environment, one.dataset]
         assert one.points(one.row["mean_return"]) == pytest.approx(known["return"], rel=1e-5)
-        assert one.points(one.row["return_by_step"]) == pytest.approx(known["return_by_step"], rel=1e-5)  # fmt: skip
+        assert one.points(one.row["return_by_step"]) == pytest.approx(
+            known["return_by_step"], rel=1e-5
+        )
 
 
 def test_every_calibrated_dataset_lies_inside_the_ranges():
     from rlassay.verdict.calibration import outside, packaged
 
-    assert all(outside(packaged(), one.features, False) == [] for one in read_cases(RESULTS, "lite"))  # fmt: skip
+    assert all(
+        outside(packaged(), one.features, False) == [] for one in read_cases(RESULTS, "lite")
+    )
 
 
 def test_an_incomplete_oracle_is_refused_before_its_scores_are_read(tmp_path):

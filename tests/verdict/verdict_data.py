@@ -7,10 +7,25 @@ from rlassay.verdict.calibration import LARGEST, POINTS, Calibration
 
 NO_FAULT = {"checks": []}
 DATASET = {
-    "transitions": 2_000, "episodes": 40, "observation_dim": 3, "action_dim": 2, "mean_length": 50.0, "longest": 50,
-    "coverage": 0.9, "mean_return": 50.0, "return_by_step": 60.0, "lowest": 0.0, "highest": 100.0, "deviation": 10.0,
-    "return_points": 50.0, "by_step_points": 60.0, "cloning": 51.0, "offline_rl": 62.0, "best": 70.0, "best_agent": "iql",
-}  # fmt: skip
+    "transitions": 2_000,
+    "episodes": 40,
+    "observation_dim": 3,
+    "action_dim": 2,
+    "mean_length": 50.0,
+    "longest": 50,
+    "coverage": 0.9,
+    "mean_return": 50.0,
+    "return_by_step": 60.0,
+    "lowest": 0.0,
+    "highest": 100.0,
+    "deviation": 10.0,
+    "return_points": 50.0,
+    "by_step_points": 60.0,
+    "cloning": 51.0,
+    "offline_rl": 62.0,
+    "best": 70.0,
+    "best_agent": "iql",
+}
 CALIBRATION = Calibration(
     oracle="a test",
     environments=("Here-v0", "There-v0"),
@@ -29,9 +44,15 @@ CALIBRATION = Calibration(
     agent="iql",
     datasets=(
         {**DATASET, "environment": "Here-v0", "dataset": "mixed"},
-        {**DATASET, "environment": "There-v0", "dataset": "poor", "return_points": 1.0, "by_step_points": 1.0},
+        {
+            **DATASET,
+            "environment": "There-v0",
+            "dataset": "poor",
+            "return_points": 1.0,
+            "by_step_points": 1.0,
+        },
     ),
-)  # fmt: skip
+)
 
 
 def episodes_of(returns, lengths=50, dims=(3, 2), seed=0, discrete=False, **origin) -> Dataset:

@@ -17,6 +17,27 @@ from rlassay.cli.options import (
 )
 
 PARTIAL = 3  # exit code: some cells of the grid have no result
+NameArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, real or demonstrations.",
+    ),
+]
+DataOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        help="Files of others: D4RL's for table1 (with the published oracle), Pendulum's for real.",
+    ),
+]
+OracleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--oracle", metavar="NAME", help="verdict: calibrate on lite or long; else the best."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -25,13 +46,7 @@ def register(app: typer.Typer) -> None:
 
 
 def study_command(
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, real or demonstrations.",
-        ),
-    ],
+    name: NameArgument,
     profile: Annotated[
         str, typer.Option("--profile", help="Budget of what is run: lite or paper.")
     ] = "lite",
@@ -41,23 +56,11 @@ def study_command(
     results: Annotated[
         Path, typer.Option("--results", metavar="DIR", help="Where raw results and tables live.")
     ] = Path("results"),
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            metavar="DIR",
-            help="Files of others: D4RL's for table1 (with the published oracle), Pendulum's for real.",
-        ),
-    ] = None,
+    data: DataOption = None,
     zoo: Annotated[
         Path, typer.Option("--zoo", metavar="DIR", help="The zoo of a checkout of the project.")
     ] = Path("zoo"),
-    oracle: Annotated[
-        str | None,
-        typer.Option(
-            "--oracle", metavar="NAME", help="verdict: calibrate on lite or long; else the best."
-        ),
-    ] = None,
+    oracle: OracleOption = None,
     json_file: JsonOption = None,
     store: StoreOption = None,
 ) -> None:

@@ -22,6 +22,14 @@ ThreadsOption = Annotated[
     int,
     typer.Option("--threads", min=1, help="Compute threads; results are bit-equal only with 1."),
 ]
+WeightsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--weights",
+        metavar="FILE",
+        help="Sampling weights of `rlassay curate`: .npz with `weights`.",
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -39,14 +47,7 @@ def train_command(
     read: Reading,
     seed: SeedOption = 0,
     set: SetOption = None,
-    weights: Annotated[
-        Path | None,
-        typer.Option(
-            "--weights",
-            metavar="FILE",
-            help="Sampling weights of `rlassay curate`: .npz with `weights`.",
-        ),
-    ] = None,
+    weights: WeightsOption = None,
     track: Annotated[
         list[str] | None,
         typer.Option("--track", help="Also log to tensorboard or wandb; may be given twice."),

@@ -29,9 +29,20 @@ SEEDS = 1  # of every training
 SCORE_SEEDS = 1
 SETS = "SETS.json"  # what was done to every dataset, beside them
 SET_COLUMNS = (
-    "name", "repository", "path", "commit", "rows", "episodes", "mean_return", "recorded_low", "recorded_high", "factor",
-    "clipped_rows", "terminals_made_timeouts", "median_torque_error",
-)  # fmt: skip
+    "name",
+    "repository",
+    "path",
+    "commit",
+    "rows",
+    "episodes",
+    "mean_return",
+    "recorded_low",
+    "recorded_high",
+    "factor",
+    "clipped_rows",
+    "terminals_made_timeouts",
+    "median_torque_error",
+)
 
 COMPARED = (
     "return",

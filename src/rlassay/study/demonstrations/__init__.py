@@ -7,7 +7,7 @@ from pathlib import Path
 from rlassay.engine.files import write_atomically
 from rlassay.study.demonstrations.detection import (
     LEVEL_OF_RULE,
-    areas_by_score,
+    detection_by_score,
     detection_summary,
     run_detection,
 )
@@ -35,7 +35,7 @@ def six(results: Path) -> list[str]:
     """The six scores of the policy test, by the rule written before."""
     from rlassay.motion.selection import six_scores
 
-    return six_scores(areas_by_score(read_table(results / FOLDER / "detection.csv")))
+    return six_scores(detection_by_score(read_table(results / FOLDER / "detection.csv")))
 
 
 def render(results: Path) -> str:

@@ -143,7 +143,7 @@ def detection_rows(cell: Cell, result: Mapping[str, Any]) -> list[Row]:
     ]
 
 
-def areas_by_score(rows: Sequence[Row], level: str = LEVEL_OF_RULE) -> dict[str, dict]:
+def detection_by_score(rows: Sequence[Row], level: str = LEVEL_OF_RULE) -> dict[str, dict]:
     """Stratified detection at one strength: score -> (environment, defect) -> area, NaN where it is missing."""
     found: dict[str, dict[tuple[str, str], float]] = {}
     for row in rows:
@@ -163,7 +163,7 @@ def detection_summary(rows: Sequence[Row]) -> list[Row]:
     for name in names:
         row: Row = {"score_name": name}
         for level in LEVELS:
-            areas = areas_by_score(rows, level).get(name, {})
+            areas = detection_by_score(rows, level).get(name, {})
             known = [area for area in areas.values() if np.isfinite(area)]
             row[level] = float(np.mean(known)) if known else None
         summary.append(row)
