@@ -215,6 +215,16 @@ def test_repeated_steps_are_refused(tmp_path):
         load(path)
 
 
+def test_a_column_that_one_row_lacks_is_left_out_and_named(tmp_path):
+    path = more.json_lines(record(TAIL_OPEN), tmp_path)
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    rows[1].pop("rewards" if "rewards" in rows[1] else "reward")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    data = load(path)
+    told = next(note for note in data.origin.notes if note.code == "partial_columns")
+    assert data.rewards is None and "reward" in told.message
+
+
 def test_rlds_with_a_lost_row(tmp_path):
     path = more.rlds(record(FLAGGED), tmp_path)
     table = pq.read_table(path)

@@ -38,6 +38,7 @@ class JsonColumns:
         self._blocks: dict[str, list[np.ndarray | None]] = {}
         self._rows = 0
         self._absent: dict[str, int] = {}
+        self._partial: set[str] = set()  # columns that some rows have and others lack
         for file in files:
             with refusing(file, "JSON lines"):
                 self._read(file)
@@ -48,6 +49,16 @@ class JsonColumns:
                     "sparse_filled",
                     f"{total:,} entries absent from {', '.join(sorted(self._absent)[:8])} are read as 0",
                     "write every entry where absence means something else",
+                )
+            )
+
+        if self._partial:
+            named = ", ".join(sorted(self._partial)[:8])
+            self.notes.append(
+                Note(
+                    "partial_columns",
+                    f"some rows lack {named}, and the whole column is left out",
+                    "complete or drop these rows",
                 )
             )
 
@@ -93,6 +104,8 @@ class JsonColumns:
             if gaps and "." in name:
                 self._absent[name] = self._absent.get(name, 0) + gaps
                 values = [0 if value is None else value for value in values]
+            elif 0 < gaps < len(values):
+                self._partial.add(name)
             found[name] = values
         return found
 
@@ -106,6 +119,8 @@ class JsonColumns:
             if values is None and "." in name:
                 values = [0] * rows
                 self._absent[name] = self._absent.get(name, 0) + rows
+            elif values is None and any(block is not None for block in blocks):
+                self._partial.add(name)
             array = _array(values, rows)
             if array is not None:
                 self._budget.take(array.nbytes, name)
