@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def test_readme_has_commands():
 def test_readme_commands_run(desk):
     """In order, in one folder: what one writes, the next may read. Long ones are asked for their help only."""
     for line in shell_lines():
-        words = line.split()
+        words = shlex.split(line)
         assert words[0] == "rlassay", line
         if words[1] in ("train", "oracle", "collect", "study"):
             words = [*words[:2], "--help"]
@@ -60,6 +61,23 @@ def test_readme_python_runs(desk):
     for body in blocks("python"):
         environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
         subprocess.run([sys.executable, "-c", body], cwd=desk, env=environment, check=True)
+
+
+def without_digits(text: str) -> list[str]:
+    """Lines with every number as #: another processor rounds differently, and intervals move with it."""
+    return [re.sub(r"-?[\d,.]*\d", "#", line).split() for line in text.splitlines() if line.strip()]
+
+
+def test_readme_shows_what_is_printed(desk):
+    """Every shown line is printed, in that order; `...` stands for lines left out."""
+    [shown] = [body for body in blocks("text") if body.startswith("$ ")]
+    command, _, wanted = shown.removeprefix("$ ").partition("\n")
+    environment = {**os.environ, "COLUMNS": "80"}
+    words = [sys.executable, "-m", *shlex.split(command), "--no-store"]
+    done = subprocess.run(words, cwd=desk, env=environment, capture_output=True, text=True)
+    printed = iter(without_digits(done.stdout))
+    lines = [line for line in without_digits(wanted) if line != ["..."]]
+    assert len(lines) > 10 and all(line in printed for line in lines)
 
 
 def test_command_reference_is_current():
