@@ -188,25 +188,25 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         SAMPLE,
     ),
     (
-        f"{_CRITIC}/fit.py",
+        f"{_CRITIC}/compiled.py",
         "((returns - self.centre) / (self.spread or 1.0))",
         "(returns / (self.spread or 1.0))",
         RETURNS,
     ),
     (
-        f"{_CRITIC}/fit.py",
+        f"{_CRITIC}/compiled.py",
         "(~columns.terminal[kept]).astype(np.float32)",
         "np.ones(len(kept), np.float32)",
         RETURNS,
     ),
     (
-        f"{_CRITIC}/fit.py",
+        f"{_CRITIC}/compiled.py",
         'settings.discount * batch["continues"] * following[:, 0]',
         "settings.discount * following[:, 0]",
         RETURNS,
     ),
     (
-        f"{_CRITIC}/fit.py",
+        f"{_CRITIC}/compiled.py",
         'state["target"], online["q"], settings.target_rate',
         'online["q"], state["target"], settings.target_rate',
         RETURNS,
@@ -219,8 +219,8 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     (
         f"{_CRITIC}/model.py",
-        "return self.centre + self.spread * forward",
-        "return self.spread * forward",
+        "return self.centre + self.spread * apply",
+        "return self.spread * apply",
         RETURNS,
     ),
     # -- scores
@@ -249,13 +249,13 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         SCORES,
     ),
     (
-        f"{_SCORING}/policies.py",
+        f"{_SCORING}/cloning.py",
         ".sum(axis=1) / moving",
         ".sum(axis=1)",
         SCORES,
     ),
     (
-        f"{_SCORING}/policies.py",
+        f"{_SCORING}/cloning.py",
         "((actions - self.mean) / scale * moving)",
         "((actions - self.mean) * moving)",
         SCORES,

@@ -131,14 +131,14 @@ def test_inspecting_compares_in_blocks(rows, width):
     import tracemalloc
 
     from rlassay.formats import load
-    from rlassay.inspection import order, values
+    from rlassay.inspection import values
 
     numbers = np.random.default_rng(0).normal(size=(rows, width)).astype(np.float32)
     columns = {"observations": numbers, "actions": np.zeros((rows, 1)), "rewards": np.zeros(rows)}
     data = load(columns | {"terminals": np.arange(rows) % 100 == 99})
     assert data.next_observations.nbytes >= numbers.nbytes  # made once, on demand
     tracemalloc.start()
-    for check in (values.finite, order.alignment, order.jump_rows):
+    for check in (values.finite, values.alignment, values.jump_rows):
         check(data)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

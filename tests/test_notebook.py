@@ -58,7 +58,7 @@ def test_the_tutorial_runs_in_a_kernel(tmp_path):
     assert "Mean return" in html(card)
     assert "1,306" in html(card)
     last = next(out for source, out in shown.items() if source.startswith("comparison = "))
-    assert "By return, hopper-expert-v5.hdf5 ranks first of 3" in html(last)
+    assert "By the score to expect, hopper-expert-v5.hdf5 ranks first of 3" in html(last)
     errors = [o for out in outputs for o in out if o.output_type == "error"]
     assert errors == []
 
@@ -132,7 +132,7 @@ def test_frames_hold_the_numbers():
     assert table.loc["return", "low"] == card["return"].interval[0]
     assert len(card.episodes_to_frame()) == data.episode_count
     ranking = rlassay.compare(samples.paths(), scores=["return"]).to_frame()
-    assert list(ranking["rank"]) == [1, 2, 3]
+    assert list(ranking["rank"]) == [1, 2, 3] * 2  # by the verdict, then by the return
 
 
 def test_without_pandas_and_polars_one_sentence_says_so(monkeypatch):

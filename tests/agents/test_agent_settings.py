@@ -70,8 +70,15 @@ CASES = {
 EVALUATION = {"eval_every", "eval_episodes", "final_eval_episodes", "final_evaluations"}
 IMPROVEMENT = {"inverse_temperature", "weight_clip", "action_samples"}  # of OnestepRL's second part
 SIZES = {"width", "depth", "actor_depth", "bwd_width"}  # already the new networks have other shapes
+WITHOUT_SIMULATOR = {
+    "held_out_share",
+    "patience",
+}  # read where no simulator judges: test_held_out.py
 FIELDS = [
-    (agent, field.name) for agent in SEVEN for field in dataclasses.fields(AGENTS[agent].settings)
+    (agent, field.name)
+    for agent in SEVEN
+    for field in dataclasses.fields(AGENTS[agent].settings)
+    if field.name not in WITHOUT_SIMULATOR
 ]
 
 

@@ -16,10 +16,11 @@ from fault_commands import settings, write_data
 from fault_judge import orphans_of
 
 LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")
+NO_END = ("--set", "critic.settle=false")  # trains to the last step
 COMMANDS = {
     "train": ("train", "bc", "data.npz", "-o", "run", *settings(LONG)),
     "oracle": ("oracle", "data.npz", "--agents", "bc", "--seeds", "2", *settings(LONG)),
-    "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000"),
+    "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000", *NO_END),
     "convert": ("convert", "data.npz", "out.hdf5"),
 }
 KEPT = {

@@ -16,7 +16,7 @@ FACTOR = 2.0**6
 SHIFT = 3.0
 
 
-def card_of(data, scores="all", **options):
+def card_of(data, scores=tuple(SCORES), **options):
     given = {"settings": SMALL, "reference": REFERENCE, "scores": scores}
     return rlassay.score(data, seeds=2, **given, **options)
 

@@ -115,13 +115,15 @@ def wait_until_training(process):
     """The critic's compiled loop runs once JAX's library is mapped and some time has passed."""
     maps = Path(f"/proc/{process.pid}/maps")
     while "jaxlib" not in maps.read_text():
+        assert process.poll() is None, "it ended before it could be interrupted"
         time.sleep(0.2)
     time.sleep(5)
 
 
 def test_ctrl_c_ends_without_a_traceback(paths):
+    endless = ("--set", "critic.steps=100000000", "--set", "critic.settle=false")
     process = subprocess.Popen(
-        [sys.executable, "-m", "rlassay", "score", paths[0], "--set", "critic.steps=100000000"],
+        [sys.executable, "-m", "rlassay", "score", paths[0], *endless],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

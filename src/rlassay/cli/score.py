@@ -177,7 +177,7 @@ def score_command(
             else:
                 cards.append(_score_and_write(source, episodes, options))
             gating.judge_card(gate, source, cards[-1])
-    show_cards(cards, json, html, everything=everything)
+    show_cards(cards, json, html, everything=everything or scores is not None)
     gate.finish()
 
 
