@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    "verdict",
+    *("conflict", "verdict"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -28,6 +28,7 @@ _RAW = {
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
+    "conflict": ("conflict/runs.csv",),
     "verdict": ("verdict/features.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
