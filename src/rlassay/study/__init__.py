@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    *("conflict", "verdict"),
+    *("conflict", "parts", "worlds", "verdict"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -29,6 +29,8 @@ _RAW = {
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
     "conflict": ("conflict/runs.csv",),
+    "parts": ("parts/runs.csv",),
+    "worlds": ("worlds/runs.csv",),
     "verdict": ("verdict/features.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
