@@ -10,7 +10,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.study import parts, worlds
 from rlassay.study.grid import plan
 from rlassay.study.grid.data import StudyData
-from rlassay.verdict.commands import BEST_PART
+from rlassay.verdict.parts import BEST_PART
 
 
 def episodes(returns: list[float], steps: int = 5) -> Dataset:

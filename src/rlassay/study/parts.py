@@ -13,7 +13,7 @@ from rlassay.study.grid.cells import Cell, Report, read_runs
 from rlassay.study.grid.data import StudyData, stored_part
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, LONG, MIXTURES, OTHERS, Profile
 from rlassay.study.grid.progress import progress_table
-from rlassay.verdict.commands import BEST_PART
+from rlassay.verdict.parts import BEST_PART
 
 VARIANT = "best-part"
 AGENT = "bc"
