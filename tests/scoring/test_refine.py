@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import rlassay
 from rlassay.cli import app
 from rlassay.data.dataset import Dataset
 from rlassay.formats import save
-from rlassay.scoring import refine
+from rlassay.scoring import refine, settings
+from rlassay.scoring.settings import BaselineSettings
 from rlassay.scoring.stored import card_task
 from rlassay.verdict import world
 from rlassay.verdict.calibration import Chosen, packaged
@@ -21,8 +23,9 @@ SMALL = world.WorldSettings(members=2, width=16, steps=200, rollouts=8, batch_si
 
 
 @pytest.fixture(autouse=True)
-def small_world(monkeypatch):
+def small_fits(monkeypatch):
     monkeypatch.setattr(world, "WorldSettings", lambda: SMALL)
+    monkeypatch.setattr(settings, "BaselineSettings", partial(BaselineSettings, fit_steps=500))
 
 
 def recorded(episodes=40, length=30, discrete=False, **changes) -> Dataset:
