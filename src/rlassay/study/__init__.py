@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    "verdict",
+    *("verdict", "cql"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -29,6 +29,7 @@ _RAW = {
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
     "verdict": ("verdict/features.csv",),
+    "cql": ("cql/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
     "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
