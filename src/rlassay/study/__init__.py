@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    *("conflict", "parts", "worlds", "verdict"),
+    *("conflict", "parts", "worlds", "verdict", "cql"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -32,6 +32,7 @@ _RAW = {
     "parts": ("parts/runs.csv",),
     "worlds": ("worlds/runs.csv",),
     "verdict": ("verdict/features.csv",),
+    "cql": ("cql/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
     "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
