@@ -48,6 +48,8 @@ def test_partners_are_the_nearest_and_the_farthest_in_return():
     assert [(part.seed, part.step) for part in similar] == [(1, 400_000), (100, 160_000)]
     assert [(part.seed, part.step) for part in different] == [(1, 1_000_000), (100, 160_000)]
     low = plan.conflict_recipes(actors_of(other=10.0))["conflict-similar"].parts[0]
+    high = plan.conflict_recipes(actors_of(other=800.0))["conflict-different"].parts[0]
+    assert (high.seed, high.step) == (0, 200_000)
     assert low.step == 200_000  # the actors at 50,000 steps are no partners
 
 

@@ -1,5 +1,6 @@
 """The further grids of the verdict: cloning the best part, and other worlds. What they would train, without training it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +106,17 @@ def test_references_are_of_random_actions_and_of_the_best_actor(monkeypatch):
     assert row["high"] == -150.0 and row["high_error"] == 1.0 and row["episodes"] == 4
     assert -2_000 < row["low"] < -600  # what uniform torques earn on Pendulum
     assert row == worlds.reference_row(actors)
+
+
+def test_a_world_is_trained_once_and_kept_in_a_zoo_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("RLASSAY_STORE", str(tmp_path / "store"))
+    monkeypatch.setattr(worlds, "STEPS", {"Pendulum-v1": 1_000, "Reacher-v5": 1_000})
+    world = worlds.World("Pendulum-v1")
+    small = replace(world.settings, random_steps=900, eval_episodes=1, batch_size=8, hidden=4)
+    monkeypatch.setattr(worlds.World, "settings", small)
+    assert worlds.known_worlds(tmp_path) == []
+    worlds.train_actors(tmp_path, world, print)
+    assert worlds.known_worlds(tmp_path) == ["Pendulum-v1"]
+    told: list[str] = []
+    worlds.train_actors(tmp_path, world, told.append)
+    assert told == [] and not (tmp_path / "manifest.json").exists()

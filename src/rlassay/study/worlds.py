@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rlassay.collect.recipes import RANDOM_STEP, Part, Recipe
 from rlassay.collect.settings import TD3Settings
-from rlassay.collect.sources import MANIFEST, ZooActors
+from rlassay.collect.sources import ZooActors
 from rlassay.engine.files import write_atomically
 from rlassay.study.grid.cells import Cell, Report, read_runs
 from rlassay.study.grid.data import StudyData
@@ -73,7 +74,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
     folder = results / "worlds"
     for env_id in STEPS:
-        train_actors(zoo_of_worlds(zoo), World(env_id), report)
+        train_actors(zoo, World(env_id), report)
     about = {"command": "rlassay study worlds --run", "agents": list(AGENTS), "updates": UPDATES}
     rows = [reference_row(ZooActors.open(zoo_of_worlds(zoo), env_id)) for env_id in STEPS]
     write_table(folder / REFERENCES, rows, REFERENCE_COLUMNS, {"complete": True, **about})
@@ -85,16 +86,15 @@ def train_actors(zoo: Path, world: World, report: Report) -> None:
     """Two runs of TD3, one after the other, added to the zoo of the worlds."""
     from rlassay.collect import runs
     from rlassay.collect.td3 import describe
-    from rlassay.collect.zoo import add_to_zoo, read_manifest
+    from rlassay.collect.zoo import add_to_zoo
 
-    known = read_manifest(zoo)["environments"].get(world.env_id, {"runs": {}})["runs"]
-    if {str(seed) for seed in SEEDS} <= set(known):
+    if world.env_id in known_worlds(zoo):
         return
     for seed in SEEDS:
         report(f"training TD3 on {world.env_id}, seed {seed}")
         runs.train_run(world.env_id, seed, world.settings)
     add_to_zoo(
-        zoo,
+        zoo_of_worlds(zoo),
         runs.run_actors(world.env_id, list(SEEDS), world.settings),
         levels=list(world.stages.values()),
         settings=describe(world.settings),
@@ -133,9 +133,16 @@ def random_returns(env_id: str) -> np.ndarray:
     return evaluate(act, env_id, episodes=RANDOM_EPISODES, seed=RANDOM_SEED).values
 
 
-def has_actors(zoo: Path) -> bool:
-    """Whether the zoo of the worlds is there."""
-    return (zoo_of_worlds(zoo) / MANIFEST).exists()
+def known_worlds(zoo: Path) -> list[str]:
+    """Those whose runs the zoo holds."""
+    from rlassay.collect.zoo import read_manifest
+
+    known = read_manifest(zoo_of_worlds(zoo))["environments"]
+    return [env_id for env_id in STEPS if _trained(known.get(env_id))]
+
+
+def _trained(environment: Mapping[str, Any] | None) -> bool:
+    return environment is not None and {str(seed) for seed in SEEDS} <= set(environment["runs"])
 
 
 def world_data(env_id: str, zoo: Path, report: Report) -> dict[str, StudyData]:

@@ -55,13 +55,13 @@ def every_dataset(zoo: Path, report: Report) -> list[StudyData]:
     from rlassay.collect.sources import ZooActors
     from rlassay.study.grid.data import study_data
     from rlassay.study.grid.running import available
-    from rlassay.study.worlds import STEPS, has_actors, world_data
+    from rlassay.study.worlds import known_worlds, world_data
 
     found = []
     for environment in available(zoo):
         more = CONFLICT_MIXTURES if ZooActors.open(zoo, environment).others() else ()
         found += study_data(environment, (*EVERY_DATASET, *more), LITE, zoo, report).values()
-    for env_id in STEPS if has_actors(zoo) else ():
+    for env_id in known_worlds(zoo):
         found += world_data(env_id, zoo, report).values()
     return found
 
