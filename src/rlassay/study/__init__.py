@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    *("verdict", "cql"),
+    *("conflict", "parts", "worlds", "verdict", "cql"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -28,6 +28,9 @@ _RAW = {
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
+    "conflict": ("conflict/runs.csv",),
+    "parts": ("parts/runs.csv",),
+    "worlds": ("worlds/runs.csv",),
     "verdict": ("verdict/features.csv",),
     "cql": ("cql/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
