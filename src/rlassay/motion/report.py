@@ -94,9 +94,13 @@ def demonstrations(data: Any, *, seed: int = 0) -> MotionReport:
     """Look at demonstrations without asking for rewards. `data` is anything that `rlassay.load` takes."""
     from rlassay.formats import load
 
-    began = time.perf_counter()
     dataset = load(data, extras=True)
-    motion = motion_of(dataset)
+    return report_of(dataset, motion_of(dataset), seed)
+
+
+def report_of(dataset: Dataset, motion: Motion, seed: int = 0) -> MotionReport:
+    """The same for a motion that was taken from the dataset already."""
+    began = time.perf_counter()
     columns = measure(motion)
     modes, curve = find_modes(motion, seed), learning_curve(motion, seed)
     joints = {kind: ranges(motion, kind) for kind in ("states", "actions")}

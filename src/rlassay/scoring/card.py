@@ -17,6 +17,7 @@ from rlassay.results.provenance import card_software, describe_data
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
+from rlassay.scoring.unrewarded import demonstrated
 from rlassay.transport.settings import RELATIVE_EPSILON
 from rlassay.verdict.verdict import verdict_of
 
@@ -37,6 +38,8 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
     verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
     figures = series(assessment)
+    with assessment.clock.phase("scores"):
+        demonstrations = demonstrated(data, command, assessment.seeds[0])
     return Scorecard(
         dataset=describe(data),
         settings={**used_settings(assessment), "scores": list(names)},
@@ -49,6 +52,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         warnings=(*warnings, *doubts),
         seconds=assessment.clock.seconds(),
         verdict=verdict,
+        demonstrations=demonstrations,
     )
 
 
