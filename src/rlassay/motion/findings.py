@@ -120,8 +120,8 @@ def of_joints(joints: Joints, count: int) -> Iterable[Finding]:
         yield Finding(
             f"still_{joints.kind}",
             "look",
-            f"column {column} of the {joints.kind} does not change in episodes {listed(episodes)} "
-            "and does in the others",
+            f"column {column} of the {joints.kind} does not change in "
+            f"{'episode' if len(episodes) == 1 else 'episodes'} {listed(episodes)} and does in the others",
         )
 
 

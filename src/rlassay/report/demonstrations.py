@@ -178,9 +178,7 @@ def _episode_table(told: Mapping[str, Any]) -> View:
                 "episode": episode,
                 "watched": episode in watched,
                 "length": columns["length"][episode],
-                "cells": [
-                    (columns[name][episode], _cell(columns[name][episode])) for name in names
-                ],
+                "cells": [_cell(columns[name][episode]) for name in names],
             }
             for episode in order[:LISTED]
         ],
