@@ -90,7 +90,8 @@ def test_the_printed_commands_work(card):
     from rlassay.cli import app
 
     for step in card.demonstrations["next"]:
-        done = CliRunner().invoke(app, shlex.split(step["command"])[1:])
+        quicker = ["--preset", "fast", "--scores", "saco"] if "--dry-run" in step["command"] else []
+        done = CliRunner().invoke(app, [*shlex.split(step["command"])[1:], *quicker])
         assert done.exit_code == 0, done.output
 
 

@@ -16,7 +16,7 @@ from rlassay.motion.enough import LearningCurve, learning_curve
 from rlassay.motion.findings import Finding
 from rlassay.motion.joints import Joints, ranges
 from rlassay.motion.modes import Modes, find_modes
-from rlassay.motion.scores import EPISODE_SCORES, described, episode_score, measure
+from rlassay.motion.scores import EPISODE_SCORES, OF_LABELS, described, episode_score, measure
 from rlassay.motion.tracking import Tracking, track
 from rlassay.motion.trajectories import Motion, motion_of
 from rlassay.motion.watch import Watched, worth_watching
@@ -141,6 +141,7 @@ def _findings(
     for each in joints.values():
         found += tell.of_joints(each, motion.count)
     found += tell.of_marks(motion)
+    found += tell.of_labels(columns)
     found += tell.of_repetitions(columns)
     found += tell.of_length(motion, columns)
     return tuple(found)
@@ -152,8 +153,11 @@ def _cautions(motion: Motion, columns: Mapping[str, np.ndarray]) -> list[str]:
         told.append(f"{tell.counted(motion.count, 'episode')}: too few to call one of them unusual")
     if motion.low is None and not motion.discrete:
         told.append("the bounds of the actions are unknown; saturation counts the data's extremes")
-    unmarked = {"success"} if motion.success is None else set()
-    missing = [n for n in EPISODE_SCORES if n not in unmarked and not np.isfinite(columns[n]).any()]
+    missing = [
+        name
+        for name in EPISODE_SCORES
+        if name not in OF_LABELS and not np.isfinite(columns[name]).any()
+    ]
     if missing:
         told.append(f"these scores cannot be computed here: {', '.join(missing)}")
     return told

@@ -22,8 +22,10 @@ COMMAND = "rlassay study demonstrations --run"
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Detection first, without training; once it is complete, the policy test of the six scores that it names."""
     from rlassay.study.demonstrations.policy import run_policies
+    from rlassay.study.demonstrations.tasks import write_tasks
 
     folder, about = results / FOLDER, {"command": COMMAND, "transitions": profile.transitions}
+    write_tasks(folder, {"command": COMMAND})
     failures = run_detection(folder, profile, zoo, about, report)
     if failures:
         return failures

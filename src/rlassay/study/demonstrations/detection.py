@@ -96,10 +96,11 @@ def detection_cells(environment: str, datasets: Mapping[str, StudyData]) -> list
 
 
 def score_names() -> list[str]:
-    """Every score of movement but the file's own mark, the clone's surprise and the coverage; raw and adjusted."""
-    from rlassay.motion.scores import known_names
+    """Every score of movement that asks for no label, the clone's surprise and the coverage; raw and adjusted."""
+    from rlassay.motion.scores import ADJUSTED, OF_LABELS, known_names
 
-    return [*(name for name in known_names() if name != "success"), *FITTED]
+    moved = [name for name in known_names() if name.removesuffix(ADJUSTED) not in OF_LABELS]
+    return [*moved, *FITTED]
 
 
 def defective(settings: Mapping[str, Any], data: Mapping[str, Any]):
