@@ -29,7 +29,8 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
     data = assessment.data
     scores, missing = measure_all(assessment, names)
     if not scores:
-        name, reason = missing[0]
+        asked = [each for each in missing if each[1].code != "no_rewards"]
+        name, reason = (asked or missing)[0]  # where some need no reward, why they are missing, too
         raise DatasetError(
             f"none of the scores asked for can be computed from {data.origin.source}: {name} is not given: {reason.what}",
             remedy=reason.remedy,

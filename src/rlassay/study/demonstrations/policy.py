@@ -117,28 +117,3 @@ def kept_half(arm: str, data: Any, faulty: np.ndarray, seed: int) -> np.ndarray:
         good = goodness_of(data, [arm])[arm]
         order = np.argsort(-np.where(np.isnan(good), -np.inf, good), kind="stable")
     return np.sort(order[:number])
-
-
-def gain_rows(runs: Sequence[Row]) -> list[Row]:
-    """What every arm gives over the random half, paired by environment, defect and seed, and whether it qualifies."""
-    from rlassay.motion.selection import gain
-
-    reached = {
-        (row["environment"], row["defect"], row["arm"], int(row["seed"])): row["score"]
-        for row in runs
-        if row["score"] is not None
-    }
-    arms = dict.fromkeys(arm for _, _, arm, _ in reached if arm != RANDOM)
-    rows = []
-    for arm in arms:
-        paired: dict[tuple[str, str], list[float]] = {}
-        for (environment, defect, name, seed), score in reached.items():
-            base = reached.get((environment, defect, RANDOM, seed))
-            if name == arm and base is not None:
-                paired.setdefault((environment, defect), []).append(score - base)
-        if paired:
-            found = gain(arm, paired)
-            low, high = found.interval
-            row = {"arm": arm, "cells": len(paired), "mean": found.mean, "low": low, "high": high}
-            rows.append({**row, "worst": found.worst, "qualifies": found.qualifies})
-    return rows
