@@ -17,6 +17,7 @@ from rlassay.results.provenance import card_software, describe_data
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
+from rlassay.scoring.unrewarded import demonstrated
 from rlassay.transport.settings import RELATIVE_EPSILON
 from rlassay.verdict.verdict import verdict_of
 
@@ -30,7 +31,8 @@ def make_card(
     data = assessment.data
     scores, missing = measure_all(assessment, names)
     if not scores:
-        name, reason = missing[0]
+        asked = [each for each in missing if each[1].code != "no_rewards"]
+        name, reason = (asked or missing)[0]  # where some need no reward, why they are missing, too
         raise DatasetError(
             f"none of the scores asked for can be computed from {data.origin.source}: {name} is not given: {reason.what}",
             remedy=reason.remedy,
@@ -42,6 +44,8 @@ def make_card(
         data, assessment.reference, inspection, command, measured=measured or None
     )
     figures = series(assessment)
+    with assessment.clock.phase("scores"):
+        demonstrations = demonstrated(data, command, assessment.seeds[0])
     return Scorecard(
         dataset=describe(data),
         settings={**used_settings(assessment), "scores": list(names)},
@@ -54,6 +58,7 @@ def make_card(
         warnings=(*warnings, *doubts, *more),
         seconds=assessment.clock.seconds(),
         verdict=verdict,
+        demonstrations=demonstrations,
     )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.formats import load
+from rlassay.formats import load, with_extras
 from rlassay.inspection.results import flags
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
@@ -205,6 +205,8 @@ def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> D
     with clock.phase("load"):
         data = load(source, **(read or {}))
         _require_finite(data)
+    if data.rewards is None:  # then times, tasks and successes beside the columns count
+        return with_extras(data, source, **(read or {}))
     return data
 
 
