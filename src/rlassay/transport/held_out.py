@@ -9,7 +9,7 @@ import numpy as np
 from rlassay.kernel import forward
 from rlassay.transport.closed import TransportResult, restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
-from rlassay.transport.problem import BLOCK, Pairs, Problem, unit_actions
+from rlassay.transport.problem import BLOCK, Pairs, Problem
 from rlassay.transport.settings import TransportSettings, cost_scale
 
 FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
@@ -177,8 +177,8 @@ def network_inputs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows (state, action) for g and (state, random action) for f, float32."""
     width, k = states.shape[1], drawn.shape[1]
-    data = np.empty((len(states), width + actions.shape[1]), np.float32)
+    data = np.empty((len(states), width + problem.random.width), np.float32)
     random = np.empty((len(states), k, data.shape[1]), np.float32)
     data[:, :width], random[..., :width] = states, states[:, None]
-    data[:, width:], random[..., width:] = (unit_actions(problem, a) for a in (actions, drawn))
+    data[:, width:], random[..., width:] = map(problem.random.encode, (actions, drawn))
     return data, random.reshape(-1, data.shape[1])
