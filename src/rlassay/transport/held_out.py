@@ -97,7 +97,7 @@ def _remaining_gain(
     """What one Newton step on the potentials' last layers would add to the value, in sd(c).
 
     The dual is concave in the last layer, so the Newton decrement tells how far training is from its optimum there. Its
-    two slopes come from different halves of the pairs, else their noise would count as gain.
+    two slopes come from different halves of the states, else their noise would count as gain.
     """
     step = -(-len(pairs.rows) // GAIN_PAIRS)
     inputs = _pair_inputs(problem, pairs, slice(None, None, step))
@@ -108,7 +108,8 @@ def _remaining_gain(
     )
     density = np.minimum(plan[::step].reshape(-1), 1e6)
     curvature = density if settings.regulariser == "entropic" else (density > 0) / 2
-    halves = [2 * (1 - density[i::2]) @ features[i::2] / len(features) for i in (0, 1)]
+    even = np.arange(len(features)) // k % 2 == 0
+    halves = [2 * (1 - density[i]) @ features[i] / len(features) for i in (even, ~even)]
     weighted = features * curvature[:, None].astype(np.float32)
     hessian = (weighted.T @ features).astype(np.float64) / len(features) / trained.scale.epsilon
     ridge = 1e-4 * np.trace(hessian) / len(hessian) + 1e-12
