@@ -26,7 +26,7 @@ from rlassay.scoring.clock import Clock
 from rlassay.scoring.cloning import Cloned, Recorded, clone, clone_until_settled
 from rlassay.scoring.coverage import count_cells, neighbour_entropy
 from rlassay.scoring.rows import EveryDiscreteRow, EveryRow, Rows
-from rlassay.scoring.settings import Plan, Shared
+from rlassay.scoring.settings import Plan, Shared, refuse_idle_for
 from rlassay.transport import (
     ESTIMATORS,
     Choices,
@@ -88,6 +88,7 @@ class Assessment:
         clock: Clock | None = None,
         show_progress: bool = False,
     ):
+        refuse_idle_for(plan, data.discrete_actions)
         self.data, self.plan, self.seeds = data, plan, tuple(seeds)
         self.settings = plan.settings
         self.shared = shared or shared_statistics([data])
