@@ -65,7 +65,7 @@ class Profile:
 LITE = Profile(name="lite", transitions=100_000, score_seeds=3, oracle_seeds=1)
 PAPER = Profile(name="paper", transitions=1_000_000, score_seeds=3, oracle_seeds=3)
 LONG = Profile(name="long", transitions=100_000, score_seeds=3, oracle_seeds=1)
-DISCRETE = Profile(name="lite", transitions=50_000, score_seeds=3, oracle_seeds=1)
+DISCRETE = Profile(name="lite", transitions=50_000, score_seeds=1, oracle_seeds=1)
 PROFILES = {"lite": LITE, "paper": PAPER}  # the studies `long` and `discrete` have their own
 
 
