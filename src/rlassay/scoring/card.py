@@ -11,6 +11,7 @@ from rlassay import settings as change_settings
 from rlassay.critic.diagnosis import warnings_of
 from rlassay.data.dataset import Dataset
 from rlassay.data.discrete import numbers_of, unseen_actions, whole_numbers
+from rlassay.data.rewards import only_reward
 from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
 from rlassay.results.card import Caution, Scorecard
@@ -204,11 +205,11 @@ def _reward_warnings(data: Dataset) -> list[Caution]:
                 "add a reward column, for example a success flag",
             )
         ]
-    if len(data) > 1 and np.ptp(data.rewards) == 0:
+    if (reward := only_reward(data)) is not None:
         return [
             Caution(
                 "constant_reward",
-                f"every reward is {float(data.rewards[0]):g}; values tell lengths of episodes at most",
+                f"every reward is {reward:g}; values tell lengths of episodes at most",
                 "check that the reward column was recorded",
             )
         ]

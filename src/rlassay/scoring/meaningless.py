@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from rlassay.data.rewards import only_reward, tells_nothing
 from rlassay.scoring.assessment import Assessment, Unavailable
 from rlassay.scoring.registry import ScoreSpec
 
@@ -12,10 +11,7 @@ FITTED = ("cloning_errors", "action_spread", "conflict")  # columns of the small
 
 
 def refuse_meaningless(assessment: Assessment, spec: ScoreSpec) -> None:
-    """Raise `Unavailable` where the data cannot give the score a meaning.
-
-    One reward throughout means something where episodes end by a terminal: who falls later, or arrives sooner, does better.
-    """
+    """Raise `Unavailable` where the data cannot give the score a meaning."""
     learned = spec.of_critic or any(need in FITTED for need in spec.needs)
     if learned and len(assessment.data) < HANDFUL:
         raise Unavailable(
@@ -25,12 +21,9 @@ def refuse_meaningless(assessment: Assessment, spec: ScoreSpec) -> None:
         )
     if not spec.of_critic:
         return
-    rewards = assessment.data.rewards
-    if rewards is None or len(rewards) < 2 or np.ptp(rewards) > 0:
-        return
-    if rewards[0] == 0 or not assessment.data.terminals.any():
+    if tells_nothing(assessment.data):
         raise Unavailable(
             "constant_reward",
-            f"every reward is {float(rewards[0]):g}, so a value tells how long an episode lasts and nothing about behaviour",
+            f"every reward is {only_reward(assessment.data):g}, so a value tells how long an episode lasts and nothing about behaviour",
             "check that the reward column was recorded, and the flags of terminals",
         )
