@@ -254,6 +254,7 @@ def test_replicates_change_the_interval_only(card):
 
 def test_no_setting_is_untested():
     elsewhere = {key for key in allowed_keys(plan("default").settings) if key.startswith("critic.")}
+    elsewhere |= {"transport.ground"}  # of discrete actions: tests/scoring/test_discrete_scores.py
     assert set(REACHES) | elsewhere | {"evaluation.replicates"} == set(
         allowed_keys(plan("default").settings)
     )
