@@ -358,13 +358,6 @@ def test_values_that_are_not_finite_are_refused_with_the_row():
         rlassay.score(with_columns(WALKS, rewards=rewards))
 
 
-def test_discrete_actions_leave_the_counted_scores():
-    actions = np.random.default_rng(0).integers(0, 3, (len(WALKS), 1))
-    card, codes = score_small(with_columns(WALKS, actions=actions))
-    assert "discrete_actions" in codes
-    assert {"reward", "return", "saco"} <= set(card) and "bwd" not in card
-
-
 def test_bounds_from_the_data_are_said():
     _, codes = score_small(walks(bounds=None), scores=["pd"])
     assert "action_bounds_from_data" in codes
