@@ -19,6 +19,9 @@ KEYS = "tests/study/test_score_keys.py"
 DISCRETE_CRITIC = "tests/critic/test_discrete_critic.py"
 DISCRETE_TRANSPORT = "tests/transport/test_transport_discrete.py"
 DISCRETE_SCORES = "tests/scoring/test_discrete_scores.py"
+PARTS = "tests/verdict/test_calibrated_parts.py"
+CONFLICT = "tests/study/test_conflict.py"
+BEST = "tests/study/test_parts_and_worlds.py"
 
 _TRANSPORT = "transport"
 _CRITIC = "critic"
@@ -364,4 +367,47 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         DISCRETE_SCORES,
     ),
     ("data/rewards.py", "reward == 0 or not", "reward == 0 and not", DISCRETE_SCORES),
+    # -- the verdict's forecast and its calibration
+    (
+        "verdict/forecast.py",
+        "level * (1 - k * discount)",
+        "level * (1 - discount)",
+        PARTS,
+    ),
+    (
+        "verdict/forecast.py",
+        "zero = features.lowest if reference is None else reference.low",
+        "zero = 0.0",
+        PARTS,
+    ),
+    (
+        "verdict/labels.py",
+        "choices = (reached.cloning, reached.offline_rl, reached.best_part)",
+        "choices = (reached.cloning, reached.offline_rl)",
+        PARTS,
+    ),
+    (
+        "study/verdict/candidates.py",
+        "voting, rule = [case for case in cases if case.votes], DISCOUNTED[name]",
+        "voting, rule = [], DISCOUNTED[name]",
+        PARTS,
+    ),
+    (
+        "study/verdict/cases.py",
+        'if run["return"] is not None\n',
+        "if True\n",
+        PARTS,
+    ),
+    (
+        "study/grid/plan.py",
+        "ours[distances.index(max(distances))]",
+        "ours[-1]",
+        CONFLICT,
+    ),
+    (
+        "study/worlds.py",
+        'best = max(stored, key=lambda actor: actor["mean_return"])',
+        "best = stored[-1]",
+        BEST,
+    ),
 ]

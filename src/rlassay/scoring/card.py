@@ -19,6 +19,7 @@ from rlassay.results.provenance import card_software, describe_data
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
+from rlassay.scoring.unrewarded import demonstrated
 from rlassay.transport.settings import RELATIVE_EPSILON
 from rlassay.verdict.verdict import verdict_of
 
@@ -26,33 +27,49 @@ MOST_NAMED = 10  # unseen actions that a warning lists
 TINY = 1_000  # transitions below which learned scores rest on little
 
 
-def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
-    """Measure the named scores and describe how they came about."""
+def make_card(
+    assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
+) -> Scorecard:
+    """Measure the named scores and describe how they came about; `refined` adds the clone in a learned world."""
     data = assessment.data
     scores, missing = measure_all(assessment, names)
     if not scores:
-        name, reason = missing[0]
+        asked = [each for each in missing if each[1].code != "no_rewards"]
+        name, reason = (asked or missing)[0]  # where some need no reward, why they are missing, too
         raise DatasetError(
             f"none of the scores asked for can be computed from {data.origin.source}: {name} is not given: {reason.what}",
             remedy=reason.remedy,
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
-    verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
+    measured, doubts = _refined(assessment) if refined else ({}, [])
+    verdict, more = verdict_of(
+        data, assessment.reference, inspection, command, measured=measured or None
+    )
     figures = series(assessment)
+    with assessment.clock.phase("scores"):
+        demonstrations = demonstrated(data, command, assessment.seeds[0])
     return Scorecard(
         dataset=describe(data),
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
-        diagnosis=diagnosis(assessment),
+        diagnosis=diagnosis(assessment) | ({"refine": measured} if measured else {}),
         series=figures,
         inspection=inspection,
         command=command,
         software=card_software(),
-        warnings=(*warnings, *doubts),
+        warnings=(*warnings, *doubts, *more),
         seconds=assessment.clock.seconds(),
         verdict=verdict,
+        demonstrations=demonstrations,
     )
+
+
+def _refined(assessment: Assessment) -> tuple[dict[str, Any], list[Caution]]:
+    from rlassay.scoring.refine import refine
+
+    with assessment.clock.phase("scores", compiles=True):
+        return refine(assessment.data, assessment.seeds[0])
 
 
 def describe(data: Dataset) -> dict[str, Any]:

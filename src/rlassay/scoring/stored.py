@@ -10,6 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rlassay
 from rlassay import critic, transport
 from rlassay import settings as change_settings
@@ -36,6 +38,7 @@ def card_task(
     seeds: Sequence[int],
     reference: Reference | None,
     read: Mapping[str, Any],
+    refine: bool = False,
 ) -> Task | None:
     """What names the card; None where a third party's function or a file of distances takes part, which may change
     without our knowing."""
@@ -57,6 +60,7 @@ def card_task(
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
+        **({"refine": True} if refine else {}),
     }
     about = {"fingerprint": data.fingerprint, "source": data.origin.source}
     label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
@@ -77,7 +81,17 @@ def _told(data: Dataset) -> dict[str, Any]:
         "notes": [[note.code, note.message, note.remedy] for note in origin.notes],
         "bounds": [bound.tolist() for bound in data.action_bounds()[:2]],
         "origin": dict(origin.pinned or {}),
+        "beside": None if data.rewards is not None else _digest(origin.extras),
     }
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """Of what stands beside the columns: demonstrations are told apart by it, and no fingerprint knows it."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(repr((name, arrays[name].dtype, arrays[name].shape)).encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @functools.cache
