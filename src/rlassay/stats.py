@@ -95,7 +95,7 @@ def _replicate(values, group, kept, drawn, statistic: Statistic) -> np.ndarray:
         sums = np.bincount(place[inside], values[inside], len(kept))
         sizes = np.bincount(place[inside], minlength=len(kept)).astype(np.float64)
         return (counts @ sums) / np.maximum(counts @ sizes, 1e-300)
-    size = max(1, BLOCK_ENTRIES // max(len(values), 1))
+    size = max(1, BLOCK_ENTRIES // max(values.size, 1))
     blocks = (counts[first : first + size] for first in range(0, len(counts), size))
     weights = (np.where(inside, block[:, place], 0.0) for block in blocks)
     return np.concatenate([statistic(values, _some_weight(block, inside)) for block in weights])

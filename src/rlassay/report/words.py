@@ -67,12 +67,14 @@ DOUBTFUL = (
     "transport_not_converged",
     "horizon_beyond_discount",
     "critic_not_checked",
-    "discrete_actions",
+    "unseen_actions",
+    "whole_number_actions",
     "unknown_successors",
 )
 REMARKS = (
     "score_unavailable",
     "action_bounds_from_data",
+    "action_count_from_data",
     "reference_note",
     "env_from_name",
     "left_out",

@@ -94,8 +94,15 @@ COLUMNS: dict[str, Column] = {
     "q": Column("Q(s, a) of every evaluated row", lambda rows: rows.q, True, True, True),
     "v": Column("V(s) of every evaluated row", lambda rows: rows.v, True, True, True),
     "q_random": Column(
-        "Q(s, a') of every evaluated row with its k random actions",
+        "Q(s, a') of every evaluated row with its k random actions; of discrete actions, with all of them",
         lambda rows: rows.q_random,
+        seeded=True,
+        of_critic=True,
+        of_any_row=True,
+    ),
+    "v_random": Column(
+        "mean of Q(s, a') over the random actions of every evaluated row; of discrete actions, over all of them",
+        lambda rows: rows.v_random,
         seeded=True,
         of_critic=True,
         of_any_row=True,
@@ -123,7 +130,7 @@ COLUMNS: dict[str, Column] = {
     ),
     "tail_lowest": Column("lowest threshold allowed in `tail`, or None", _tail_lowest),
     "cloning_errors": Column(
-        "squared error of cloned actions on held-out rows, in units of the actions' variance",
+        "squared error of cloned actions on held-out rows, in units of the actions' variance; of discrete ones log-loss",
         _cloning_errors,
         seeded=True,
     ),
@@ -134,8 +141,8 @@ COLUMNS: dict[str, Column] = {
         of_critic=True,  # `extractable` carries the critic's verdict
     ),
     "action_spread": Column(
-        "mean standard deviation of a tanh-normal policy at every evaluated row",
-        lambda rows: rows.assessment.policies.spread(rows.member, rows.states),
+        "mean standard deviation of a tanh-normal policy at every evaluated row; of discrete actions entropy",
+        lambda rows: rows.assessment.stochastic.spread(rows.member, rows.states),
         seeded=True,
     ),
     "neighbour_entropy": Column(

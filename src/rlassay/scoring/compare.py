@@ -21,6 +21,14 @@ def require_same_task(datasets: Sequence[Dataset], force: bool) -> None:
     """Equal dimensions always; equal environment and version unless forced."""
     _require_equal("observations", [data.observation_dim for data in datasets], datasets)
     _require_equal("actions", [data.action_dim for data in datasets], datasets)
+    if len({data.discrete_actions for data in datasets}) > 1:
+        kinds = ["discrete" if data.discrete_actions else "continuous" for data in datasets]
+        listing = [f"{d.origin.source}: {kind}" for d, kind in zip(datasets, kinds, strict=True)]
+        raise DatasetError(
+            "some of the datasets have discrete actions, and some continuous ones",
+            got=listing,
+            remedy="store numbers of choices as integers, and compare datasets of one task",
+        )
     if not force:
         _require_equal_environments([data.env_id for data in datasets])
 

@@ -29,7 +29,7 @@ from rlassay.scoring.scores import SCORES
 OWN: dict[str, Direction] = {
     "return": "higher",
     "reward": "higher",
-    "value_gap": "higher",  # Q(s,a) - E Q(s,a'), a' random
+    "value_gap": "higher",  # Q(s,a) - E Q(s,a'), a' random; of discrete actions over all of them
     "random_distance": "higher",  # E[(Q(s,a) - Q(s,a'))_+ + weight |a'-a|^2], the cost `gap`
     "bc_surprise": "lower",  # squared error of a policy cloned from other episodes
     "coverage": "higher",  # the episode's own share in the states that are covered
@@ -117,7 +117,7 @@ def _available(
             if not skip:
                 raise DatasetError(
                     f"{name} cannot be computed: {error.what}",
-                    remedy="name another score, such as coverage or, with continuous actions, bc_surprise",
+                    remedy="name another score, such as coverage",
                 ) from None
 
 
@@ -157,7 +157,6 @@ def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
     if name == "reward":
         _require_rewards(assessment.data)
         return np.asarray(assessment.data.rewards, np.float64)
-    _require_continuous(assessment.data)
     if name == "bc_surprise":
         return _cloning_surprise(assessment)
     if name in OWN:
@@ -179,15 +178,11 @@ def _require_rewards(data: Dataset) -> None:
         raise no_rewards()
 
 
-def _require_continuous(data: Dataset) -> None:
-    if data.discrete_actions:
-        raise Unavailable("discrete_actions", "the actions are discrete")
-
-
 def _cloning_surprise(assessment: Assessment) -> np.ndarray:
     from rlassay.scoring.policies import cloning_surprise
 
     settings, seed = assessment.settings.baselines, assessment.seeds[0]
+    assessment.require_numbers()
     with assessment.clock.phase("scores", compiles=True):
         return cloning_surprise(assessment.data, assessment.shared.scaling, settings, seed)
 

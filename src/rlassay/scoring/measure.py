@@ -62,17 +62,18 @@ def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) ->
     samples = [(each.values, group) for each, group in zip(measured, groups, strict=True)]
     variance, count = resampling.variance(samples, measured[0].statistic)
     value = float(np.mean(per_seed))
+    meaning, unit = spec.words(assessment.data.discrete_actions)
     return Score(
         value=value,
         interval=stats.interval(per_seed, variance, count, possible=(spec.least, spec.most)),
         per_seed=tuple(per_seed),
         direction=spec.direction,
-        unit=spec.unit,
+        unit=unit,
         n=len(measured[0].values),
         converged=_converged(assessment, spec),
         relative=_relative(assessment, spec, value),
         title=spec.title,
-        meaning=spec.meaning,
+        meaning=meaning,
     )
 
 

@@ -40,10 +40,12 @@ def card_task(
     read: Mapping[str, Any],
     refine: bool = False,
 ) -> Task | None:
-    """What names the card; None where a third party's function takes part, which may change without our knowing."""
+    """What names the card; None where a third party's function or a file of distances takes part, which may change
+    without our knowing."""
     functions = [SCORES[name].function for name in names]
     functions.append(resolve_cost(chosen.settings.transport).function)
-    if not all(_is_ours(function) for function in functions):
+    ours = all(_is_ours(function) for function in functions)
+    if not ours or chosen.settings.transport.ground is not None:
         return None
     rooms = {"critic": critic.REVISION, "transport": transport.REVISION}
     asked = {
@@ -77,9 +79,7 @@ def _told(data: Dataset) -> dict[str, Any]:
         "format": origin.format,
         "env_id": data.env_id,
         "notes": [[note.code, note.message, note.remedy] for note in origin.notes],
-        "bounds": [bound.tolist() for bound in data.action_bounds()[:2]]
-        if not data.discrete_actions
-        else None,
+        "bounds": [bound.tolist() for bound in data.action_bounds()[:2]],
         "origin": dict(origin.pinned or {}),
         "beside": None if data.rewards is not None else _digest(origin.extras),
     }
