@@ -155,6 +155,12 @@ def score_command(
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
     everything: EveryScoreOption = False,
+    refine: Annotated[
+        bool,
+        typer.Option(
+            "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+        ),
+    ] = False,
     no_store: NoStoreOption = False,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
@@ -166,7 +172,7 @@ def score_command(
     _refuse_one_table_of_many(episodes, sources)
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
     cards = []
-    options |= {"read": read.options, "show_progress": True}
+    options |= {"read": read.options, "show_progress": True, "refine": refine}
     if everything and scores is None:
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)

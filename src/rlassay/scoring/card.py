@@ -24,8 +24,10 @@ from rlassay.verdict.verdict import verdict_of
 TINY = 1_000  # transitions below which learned scores rest on little
 
 
-def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
-    """Measure the named scores and describe how they came about."""
+def make_card(
+    assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
+) -> Scorecard:
+    """Measure the named scores and describe how they came about; `refined` adds the clone in a learned world."""
     data = assessment.data
     scores, missing = measure_all(assessment, names)
     if not scores:
@@ -37,7 +39,10 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
-    verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
+    measured, doubts = _refined(assessment) if refined else ({}, [])
+    verdict, more = verdict_of(
+        data, assessment.reference, inspection, command, measured=measured or None
+    )
     figures = series(assessment)
     with assessment.clock.phase("scores"):
         demonstrations = demonstrated(data, command, assessment.seeds[0])
@@ -45,16 +50,23 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         dataset=describe(data),
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
-        diagnosis=diagnosis(assessment),
+        diagnosis=diagnosis(assessment) | ({"refine": measured} if measured else {}),
         series=figures,
         inspection=inspection,
         command=command,
         software=card_software(),
-        warnings=(*warnings, *doubts),
+        warnings=(*warnings, *doubts, *more),
         seconds=assessment.clock.seconds(),
         verdict=verdict,
         demonstrations=demonstrations,
     )
+
+
+def _refined(assessment: Assessment) -> tuple[dict[str, Any], list[Caution]]:
+    from rlassay.scoring.refine import refine
+
+    with assessment.clock.phase("scores", compiles=True):
+        return refine(assessment.data, assessment.seeds[0])
 
 
 def describe(data: Dataset) -> dict[str, Any]:

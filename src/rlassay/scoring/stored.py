@@ -38,6 +38,7 @@ def card_task(
     seeds: Sequence[int],
     reference: Reference | None,
     read: Mapping[str, Any],
+    refine: bool = False,
 ) -> Task | None:
     """What names the card; None where a third party's function takes part, which may change without our knowing."""
     functions = [SCORES[name].function for name in names]
@@ -57,6 +58,7 @@ def card_task(
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
+        **({"refine": True} if refine else {}),
     }
     about = {"fingerprint": data.fingerprint, "source": data.origin.source}
     label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"

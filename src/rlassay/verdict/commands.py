@@ -10,8 +10,8 @@ from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
 from rlassay.inspection.results import repaired_name
 from rlassay.verdict.labels import Action
+from rlassay.verdict.parts import BEST_PART
 
-BEST_PART = 0.2  # of the episodes that `clone-best-part` keeps
 READING = ("--format", "--env", "--mask", "--max-episode-steps", "--observation-keys", "--map")
 _GYMNASIUM = re.compile(
     r"(Hopper|HalfCheetah|Walker2d|Ant|Humanoid|HumanoidStandup|Swimmer|Reacher|Pusher"
