@@ -38,7 +38,7 @@ SELECT_BEST = (
     "document.querySelector('.explorer').scrollIntoView({behavior: 'instant', block: 'start'});"
     "scrollBy(0, -70)"
 )
-TALL = {"width": 1180, "height": 1380}
+TALL = {"width": 1180, "height": 1560}
 SHOW_MOVEMENT = "document.querySelector('.bar').remove(); document.querySelector('.movement').scrollIntoView({behavior: 'instant'})"
 SHOW_TABLE = "document.querySelector('#side-by-side-title').scrollIntoView({behavior: 'instant'}); scrollBy(0, -60)"
 
