@@ -1,6 +1,6 @@
 """Run many tasks in worker processes of this machine, one pinned compute thread each.
 
-`Engine` is the whole interface; an engine on a cluster would implement the same method.
+`Engine` is the whole interface; the engines of `standing` and `cluster` implement the same method.
 """
 
 from __future__ import annotations
@@ -107,19 +107,33 @@ class LocalEngine:
         return Outcome(task, None, cause)
 
     def _call_worker(self, store: RunStore, folder: Path, core: int) -> int:
-        arguments = [str(store.root), str(folder), str(core), str(self.threads)]
-        command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
         with open(folder / "log.txt", "ab") as log:
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=worker_environment()
-            )
-            _processes.add(process)
-            try:
-                return process.wait()
-            finally:
-                _processes.discard(process)
-                if process.stdin:
-                    process.stdin.close()
+            process = start_worker(store, str(folder), core, self.threads, stdout=log, stderr=log)
+        try:
+            return process.wait()
+        finally:
+            forget_worker(process)
+
+
+def start_worker(
+    store: RunStore, folder: str, core: int, threads: int, **streams: Any
+) -> subprocess.Popen[bytes]:
+    """A worker process for one folder, or for all that it is told of; it ends when its stdin does."""
+    arguments = [str(store.root), folder, str(core), str(threads)]
+    command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=worker_environment(), **streams)
+    _processes.add(process)
+    return process
+
+
+def forget_worker(process: subprocess.Popen[bytes]) -> None:
+    """Close our ends; a worker that is still there ends by that."""
+    _processes.discard(process)
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            with contextlib.suppress(OSError):
+                stream.close()
+    process.wait()
 
 
 def worker_environment() -> dict[str, str]:

@@ -63,10 +63,7 @@ def load(
     column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. A bad
     source raises `DatasetError`.
     """
-    if (
-        format is not None and format not in READ_FORMATS
-    ):  # of all files alike: not the file's fault
-        raise SettingsError("unknown format", allowed=READ_FORMATS, got=format)
+    require_format(format)
     keys = tuple(observation_keys) if observation_keys else None
     options = ReadOptions(env_id, mask, max_episode_steps, keys, extras, column_map(map))
     if isinstance(source, Dataset):
@@ -76,6 +73,12 @@ def load(
     given = {name: value for name, value in asked.items() if value is not None}
     data = _load(source, format, options)
     return _with_origin(data, reading=given) if given else data
+
+
+def require_format(name: str | None) -> None:
+    """Refuse a format that no reader has: of all files alike, so not a file's fault."""
+    if name is not None and name not in READ_FORMATS:
+        raise SettingsError("unknown format", allowed=READ_FORMATS, got=name)
 
 
 def _load(source: Any, format: str | None, options: ReadOptions) -> Dataset:

@@ -38,27 +38,40 @@ def card_task(
     read: Mapping[str, Any],
 ) -> Task | None:
     """What names the card; None where a third party's function takes part, which may change without our knowing."""
+    if not all_ours(chosen, names):
+        return None
+    asked = asked_of(chosen, names, seeds, read) | {
+        "reference": None if reference is None else asdict(reference),
+        "told": _told(data),
+    }
+    about = {"fingerprint": data.fingerprint, "source": data.origin.source}
+    label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
+    return Task("score", "rlassay.scoring:score", asked, about, REVISION, label)
+
+
+def all_ours(chosen: Plan, names: Sequence[str]) -> bool:
+    """No third party's function takes part, which may change without our knowing."""
     functions = [SCORES[name].function for name in names]
     functions.append(resolve_cost(chosen.settings.transport).function)
-    if not all(_is_ours(function) for function in functions):
-        return None
+    return all(_is_ours(function) for function in functions)
+
+
+def asked_of(
+    chosen: Plan, names: Sequence[str], seeds: Sequence[int], read: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Everything beside the data that a card depends on."""
     rooms = {"critic": critic.REVISION, "transport": transport.REVISION}
-    asked = {
+    return {
         "settings": change_settings.flatten(chosen.settings),
         "changed": sorted(chosen.changed),  # a cost that was named holds for every estimator
         "preset": chosen.preset,
         "scores": list(names),
         "seeds": list(seeds),
-        "reference": None if reference is None else asdict(reference),
         "read": {name: str(value) for name, value in read.items() if value is not None},
-        "told": _told(data),
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
     }
-    about = {"fingerprint": data.fingerprint, "source": data.origin.source}
-    label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
-    return Task("score", "rlassay.scoring:score", asked, about, REVISION, label)
 
 
 def _is_ours(function: Any) -> bool:

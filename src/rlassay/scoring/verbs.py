@@ -49,9 +49,9 @@ def score(
     `default`) or all. With `store` the card is kept in the run store, and found there the next time. `reference` holds the returns that count as 0 and 1 in
     `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`.
     """
-    names, chosen = _asked(scores, preset), until_settled(plan(preset, settings))
+    names, chosen = asked_scores(scores, preset), until_settled(plan(preset, settings))
     reading = {"env_id": env_id} | dict(read or {})
-    clock, numbers = Clock(), _seeds(seed, seeds)
+    clock, numbers = Clock(), seed_numbers(seed, seeds)
     data = _load(source, clock, reading)
     given = [data], preset, seeds, seed, scores, reference, settings
     command = command or repeat_command(*given)
@@ -68,7 +68,7 @@ def score(
     return card
 
 
-def _asked(scores: Sequence[str] | None, preset: str) -> list[str]:
+def asked_scores(scores: Sequence[str] | None, preset: str) -> list[str]:
     """Preset `default` answers in seconds; the others compute whatever there is."""
     return resolve(scores, FIRST_ASKED if preset == "default" else None)
 
@@ -104,7 +104,11 @@ def score_with_episodes(
     show_progress: bool = False,
 ) -> tuple[Scorecard, EpisodeTable]:
     """The scorecard and the table of episodes, of the same critics."""
-    names, chosen, clock = _asked(scores, preset), until_settled(plan(preset, settings)), Clock()
+    names, chosen, clock = (
+        asked_scores(scores, preset),
+        until_settled(plan(preset, settings)),
+        Clock(),
+    )
     data = _load(source, clock, read)
     assessment = _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
     command = repeat_command([data], preset, seeds, seed, scores, reference, settings)
@@ -228,7 +232,7 @@ def _assessment(
     return Assessment(
         data,
         chosen,
-        _seeds(seed, seeds),
+        seed_numbers(seed, seeds),
         shared=shared,
         reference=_reference(data, reference),
         clock=clock,
@@ -236,7 +240,8 @@ def _assessment(
     )
 
 
-def _seeds(seed: int, seeds: int) -> range:
+def seed_numbers(seed: int, seeds: int) -> range:
+    """`seeds` numbers from `seed` on."""
     if seeds < 1:
         raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
     return range(seed, seed + seeds)
