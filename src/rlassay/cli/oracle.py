@@ -109,7 +109,7 @@ def _one_oracle(
             data,
             read.env_id,
             path=path,
-            as_read=read != Reading(env_id=read.env_id),
+            as_read=read != Reading(env_id=read.env_id, memory=read.memory),
             agents=agents,
             engine=LocalEngine(workers),
             report=report,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +20,7 @@ class Cleaned:
 
     data: Dataset
     episodes: np.ndarray
-    rows: np.ndarray
+    rows: Callable[[], np.ndarray]  # their numbers, of which a large dataset has many
     repeated: int = 0
     idle_rows: int = 0
 
@@ -28,14 +30,13 @@ def clean(data: Dataset, rule: Rule) -> Cleaned:
     repeated = repeated_episodes(data) if rule.dedupe else np.zeros(0, np.int64)
     episodes = np.setdiff1d(np.arange(data.episode_count), repeated)
     single = data.select(episodes) if len(repeated) else data
-    rows = rows_of(data, episodes)
+    rows = functools.partial(rows_of, data, episodes)
     if not rule.trim_idle:
         return Cleaned(single, episodes, rows, len(repeated))
     first, stop = moving_rows(single, rule.idle_tolerance)
     moving, staying = cut(single, first, stop)
-    return Cleaned(
-        moving, episodes[stop > first], rows[staying], len(repeated), len(single) - len(moving)
-    )
+    idle = len(single) - len(moving)
+    return Cleaned(moving, episodes[stop > first], lambda: rows()[staying], len(repeated), idle)
 
 
 def rows_of(data: Dataset, episodes: np.ndarray) -> np.ndarray:

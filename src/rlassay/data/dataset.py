@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data import column_checks as checks
+from rlassay.data.blocks import BlockColumn, mean_and_deviation, selected_rows
 from rlassay.errors import DatasetError
 from rlassay.rendering import draw
 
@@ -175,6 +176,11 @@ class Dataset:
         return int(self.actions.shape[1])
 
     @property
+    def streamed(self) -> bool:
+        """Whether some columns stay on the disk and are read in blocks."""
+        return any(isinstance(column, BlockColumn) for column in self._columns.values())
+
+    @property
     def discrete_actions(self) -> bool:
         return np.issubdtype(self.actions.dtype, np.integer)
 
@@ -229,19 +235,31 @@ class Dataset:
                 allowed=f"0 to {self.episode_count - 1}",
                 got=f"{chosen.min()} to {chosen.max()}",
             )
-        lengths = self.episode_lengths[chosen]
+        first, lengths = self.episode_starts[chosen], self.episode_lengths[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        if np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
-            rows: Any = slice(self.episode_starts[chosen[0]], self.episode_stops[chosen[-1]])
-            columns = {
-                n: None if self._column(n) is None else self._column(n)[rows] for n in COLUMNS
-            }
-        else:
-            rows = _rows_of(self.episode_starts[chosen], lengths)
-            columns = {
-                n: None if self._column(n) is None else (self._column(n), rows) for n in COLUMNS
-            }
+        run = np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen)))
+        rows: Any = slice(first[0], first[0] + lengths.sum()) if run else _rows_of(first, lengths)
+
+        def taken(column: Any) -> Any:
+            if isinstance(column, BlockColumn):
+                return selected_rows(column, first, lengths)
+            return column[rows] if run else (column, rows)
+
+        known = {name: self._column(name) for name in COLUMNS}
+        columns = {
+            name: None if column is None else taken(column) for name, column in known.items()
+        }
         return Dataset(columns, starts, replace(self.origin, notes=(), extras={}))
+
+    def in_memory(self) -> Dataset:
+        """The same data with every column as an array."""
+        if not self.streamed:
+            return self
+        columns = {
+            name: np.array(column) if isinstance(column, BlockColumn) else column
+            for name, column in self._columns.items()
+        }
+        return Dataset(columns, self.episode_starts, self.origin)
 
     # -- what follows what ---------------------------------------------------------------------------------------
 
@@ -275,8 +293,7 @@ class Dataset:
     @functools.cached_property
     def observation_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the observations, in float64."""
-        mean = self.observations.mean(axis=0, dtype=np.float64)
-        deviation = self.observations.std(axis=0, dtype=np.float64)
+        mean, deviation = mean_and_deviation(self.observations)
         return _frozen(mean), _frozen(deviation)
 
     def action_bounds(self) -> tuple[np.ndarray, np.ndarray, bool]:

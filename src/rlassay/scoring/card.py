@@ -25,7 +25,7 @@ TINY = 1_000  # transitions below which learned scores rest on little
 
 def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
     """Measure the named scores and describe how they came about."""
-    data = assessment.data
+    data = assessment.whole
     scores, missing = measure_all(assessment, names)
     if not scores:
         name, reason = missing[0]
@@ -38,7 +38,7 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
     verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
     figures = series(assessment)
     return Scorecard(
-        dataset=describe(data),
+        dataset={**describe(data), **learned_from(assessment)},
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
         diagnosis=diagnosis(assessment),
@@ -50,6 +50,14 @@ def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Sco
         seconds=assessment.clock.seconds(),
         verdict=verdict,
     )
+
+
+def learned_from(assessment: Assessment) -> dict[str, Any]:
+    """The size of the sample, where the data did not fit and a sample is what was learned from."""
+    if assessment.sample is None:
+        return {}
+    lengths = assessment.whole.episode_lengths[assessment.sample]
+    return {"learned_from": {"episodes": len(lengths), "transitions": int(lengths.sum())}}
 
 
 def describe(data: Dataset) -> dict[str, Any]:
@@ -217,10 +225,10 @@ def _bound_warnings(data: Dataset) -> list[Caution]:
 
 def assessment_warnings(assessment: Assessment) -> list[Caution]:
     """What critic and transport found out about themselves."""
-    found: list[Caution] = []
+    found = _sample_warnings(assessment)
     discount = assessment.settings.critic.discount
     if (fitted := assessment.computed.critic) is not None:
-        longest = int(assessment.data.episode_lengths.max())
+        longest = int(assessment.whole.episode_lengths.max())
         found += warnings_of(fitted.critic.diagnosis, longest, discount)
     for estimator, results in assessment.computed.transport.items():
         if any(result.converged is False for result in results):
@@ -241,6 +249,20 @@ def assessment_warnings(assessment: Assessment) -> list[Caution]:
             )
         )
     return found
+
+
+def _sample_warnings(assessment: Assessment) -> list[Caution]:
+    known = learned_from(assessment).get("learned_from")
+    if known is None:
+        return []
+    return [
+        Caution(
+            "sampled",
+            f"critic, transport and cloning see {known['transitions']:,} of {len(assessment.whole):,} transitions, "
+            f"{known['episodes']:,} whole episodes by seed {assessment.seeds[0]}; counted scores see all",
+            "compare seeds to see how much the sample matters, or allow more with --memory",
+        )
+    ]
 
 
 def _unavailable(missing: list[Missing]) -> list[Caution]:

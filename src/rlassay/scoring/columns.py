@@ -26,19 +26,19 @@ class Column:
 
 
 def _of_data(name: str) -> Callable[[Rows], np.ndarray]:
-    return lambda rows: getattr(rows.assessment.data, name)
+    return lambda rows: getattr(rows.assessment.whole, name)
 
 
 def _rewards(rows: Rows) -> np.ndarray:
-    if rows.assessment.data.rewards is None:
+    if rows.assessment.whole.rewards is None:
         raise no_rewards()
-    return rows.assessment.data.rewards.astype(np.float64)
+    return rows.assessment.whole.rewards.astype(np.float64)
 
 
 def _returns(rows: Rows) -> np.ndarray:
-    if rows.assessment.data.rewards is None:
+    if rows.assessment.whole.rewards is None:
         raise no_rewards()
-    return rows.assessment.data.episode_returns
+    return rows.assessment.whole.episode_returns
 
 
 def _reference(rows: Rows) -> tuple[float, float]:
@@ -151,11 +151,11 @@ COLUMNS: dict[str, Column] = {
 
 def episodes_of(rows: Rows, per: str, estimator: str | None) -> np.ndarray:
     """The episode of every entry of a score: of transitions, evaluated rows, an estimator's states and so on."""
-    data = rows.assessment.data
     if per == "transition":
-        return data.episode_index
+        return rows.assessment.whole.episode_index
     if per == "episode":
-        return np.arange(data.episode_count)
+        return np.arange(rows.assessment.whole.episode_count)
+    data = rows.assessment.data
     if per in ("state", "anchor"):
         return data.episode_index[rows.integrand(estimator or "sinkhorn")[0]]
     if per == "held-out row":

@@ -45,7 +45,7 @@ OF_EPISODES = ("return", "coverage", *MOVEMENT)  # a transition has none
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
     """The table of a dataset that is under assay already."""
     refuse_unknown(scores)
-    data = assessment.data
+    data = assessment.whole
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
     moved = _movement(data, [name for name in names if name in MOVEMENT])
 
@@ -120,7 +120,7 @@ def _direction(assessment: Assessment, name: str) -> Direction:
 
 
 def _episode_values(assessment: Assessment, name: str) -> np.ndarray:
-    data = assessment.data
+    data = assessment.whole
     if name == "coverage":
         return visited_cells(data, assessment.seeds[0]).shares()
     if name == "return":
@@ -142,8 +142,9 @@ def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
     if name in OF_EPISODES:
         raise SettingsError(f"{name} belongs to episodes, not to transitions")
     if name == "reward":
-        _require_rewards(assessment.data)
-        return np.asarray(assessment.data.rewards, np.float64)
+        _require_rewards(assessment.whole)
+        return np.asarray(assessment.whole.rewards, np.float64)
+    _require_every_row(assessment)
     _require_continuous(assessment.data)
     if name == "bc_surprise":
         return _cloning_surprise(assessment)
@@ -164,6 +165,13 @@ def _mean_of_known(values: Sequence[np.ndarray]) -> np.ndarray:
 def _require_rewards(data: Dataset) -> None:
     if data.rewards is None:
         raise no_rewards()
+
+
+def _require_every_row(assessment: Assessment) -> None:
+    if assessment.sample is not None:
+        raise Unavailable(
+            "sampled", "the data does not fit into memory, and it is learned for every row"
+        )
 
 
 def _require_continuous(data: Dataset) -> None:

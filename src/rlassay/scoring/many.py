@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rlassay.data.memory import available_memory
+from rlassay.data.memory import MEMORY_SHARE, WORKING_COPIES, available_memory
 from rlassay.engine.files import write_atomically
 from rlassay.engine.local import Engine, Outcome
 from rlassay.engine.standing import StandingEngine
 from rlassay.engine.store import RunStore, Task
 from rlassay.formats import require_format
-from rlassay.formats.guards import MEMORY_SHARE, WORKING_COPIES
 from rlassay.formats.trees import Found
 from rlassay.runtime import available_cores, use_lanes
 from rlassay.scoring.settings import plan, until_settled

@@ -22,7 +22,7 @@ def refuse_meaningless(assessment: Assessment, spec: ScoreSpec) -> None:
         )
     if not spec.of_critic:
         return
-    rewards = assessment.data.rewards
+    rewards = assessment.whole.rewards
     if rewards is not None and len(rewards) > 1 and np.ptp(rewards) == 0:
         raise Unavailable(
             "constant_reward",

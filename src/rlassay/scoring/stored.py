@@ -135,4 +135,5 @@ def told_again(
     card: Scorecard, dataset: Mapping[str, Any], command: str, seconds: Mapping[str, float]
 ) -> Scorecard:
     """A card from the store as the card of this run: its source, command and seconds are today's."""
-    return replace(card, dataset=dataset, command=command, seconds=seconds)
+    kept = {name: card.dataset[name] for name in ("learned_from",) if name in card.dataset}
+    return replace(card, dataset={**dataset, **kept}, command=command, seconds=seconds)

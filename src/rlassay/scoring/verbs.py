@@ -14,6 +14,7 @@ from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load
 from rlassay.inspection.results import flags
+from rlassay.inspection.survey import survey
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.alike import differences
@@ -210,9 +211,8 @@ def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> D
 
 def _require_finite(data: Dataset) -> None:
     for name in ("observations", "actions", "rewards"):
-        column = getattr(data, name)
-        if column is not None and not np.isfinite(column).all():
-            rows = np.flatnonzero(~np.isfinite(column.reshape(len(data), -1)).all(axis=1))
+        rows = np.flatnonzero(survey(data).not_finite[name])
+        if len(rows):
             raise DatasetError(
                 f"{name} of {data.origin.source} are not finite in {len(rows):,} rows, first row {rows[0]:,}",
                 remedy="`rlassay inspect` names the rows; drop or repair them",
