@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rlassay.curation.rule import Rule
+from rlassay.data.blocks import span_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.duplicates import repeated_episodes
 from rlassay.errors import DatasetError
@@ -41,13 +42,7 @@ def clean(data: Dataset, rule: Rule) -> Cleaned:
 
 def rows_of(data: Dataset, episodes: np.ndarray) -> np.ndarray:
     """The rows of some episodes, in their order."""
-    return spans(data.episode_starts[episodes], data.episode_lengths[episodes])
-
-
-def spans(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """`first[0], first[0] + 1, ...` for `lengths[0]` rows, then those of the next span."""
-    begins = np.cumsum(lengths) - lengths
-    return np.repeat(first - begins, lengths) + np.arange(int(lengths.sum()))
+    return span_rows(data.episode_starts[episodes], data.episode_lengths[episodes])
 
 
 def moving_rows(data: Dataset, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +90,7 @@ def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> tuple[Dataset, np
             "no row of the dataset moves", remedy="nothing was written; lower idle_tolerance"
         )
     lengths = (stop - first)[filled]
-    rows = spans(first[filled], lengths)
+    rows = span_rows(first[filled], lengths)
     last = np.cumsum(lengths) - 1
     timeouts = data.timeouts[rows].copy()
     timeouts[last[(stop < data.episode_stops)[filled]]] = True

@@ -233,6 +233,31 @@ def chosen_rows(column: Any, rows: np.ndarray) -> Any:
     return selected_rows(column, rows[begins], np.diff(np.append(begins, len(rows))))
 
 
+def spans_of(column: Any, starts: np.ndarray, lengths: np.ndarray) -> Any:
+    """Spans of rows, one behind the other."""
+    if isinstance(column, BlockColumn):
+        return selected_rows(column, starts, lengths)
+    return column[span_rows(starts, lengths)]
+
+
+def span_rows(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Row numbers of spans: `starts[0], starts[0] + 1, ...` for `lengths[0]` rows, then those of the next."""
+    begins = np.cumsum(lengths) - lengths
+    return np.repeat(starts - begins, lengths) + np.arange(int(lengths.sum()))
+
+
+def beside(columns: Sequence[Matrix]) -> Matrix:
+    """Columns of the same rows as one wide one."""
+    if not any(isinstance(column, BlockColumn) for column in columns):
+        return np.concatenate(columns, axis=1)  # type: ignore[arg-type]
+
+    def read(start: int, stop: int) -> np.ndarray:
+        return np.concatenate([column[start:stop] for column in columns], axis=1)
+
+    shape = (len(columns[0]), sum(column.shape[1] for column in columns))
+    return BlockColumn(read, shape, np.result_type(*(column.dtype for column in columns)))
+
+
 def joined_rows(columns: Sequence[Matrix]) -> BlockColumn:
     """Columns of one width behind each other, as one."""
     stops = np.cumsum([len(column) for column in columns])

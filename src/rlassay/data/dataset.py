@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data import column_checks as checks
-from rlassay.data.blocks import BlockColumn, mean_and_deviation, selected_rows
+from rlassay.data.blocks import BlockColumn, blocks_of, mean_and_deviation, selected_rows, span_rows
 from rlassay.errors import DatasetError
 from rlassay.rendering import draw
 
@@ -238,7 +238,7 @@ class Dataset:
         first, lengths = self.episode_starts[chosen], self.episode_lengths[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         run = np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen)))
-        rows: Any = slice(first[0], first[0] + lengths.sum()) if run else _rows_of(first, lengths)
+        rows: Any = slice(first[0], first[0] + lengths.sum()) if run else span_rows(first, lengths)
 
         def taken(column: Any) -> Any:
             if isinstance(column, BlockColumn):
@@ -338,14 +338,14 @@ def _frozen(array: Any) -> Any:
     return array
 
 
-def _blocks(column: np.ndarray, dtype: Any, rows: int = 65_536) -> Iterator[bytes]:
+def _blocks(column: Any, dtype: Any) -> Iterator[memoryview]:
     little = np.dtype(dtype).newbyteorder("<")
-    for first in range(0, len(column), rows):
+    for _, part in blocks_of(column):
         with np.errstate(over="ignore"):  # a float64 beyond float32 is infinity in every format
-            block = np.ascontiguousarray(column[first : first + rows], little)
+            block = np.ascontiguousarray(part, little)
         if np.issubdtype(little, np.floating):
             block = block + np.zeros((), little)  # -0.0 becomes 0.0: equal data, equal fingerprint
-        yield block.tobytes()
+        yield block.data.cast("B")
 
 
 def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Origin]:
@@ -359,9 +359,3 @@ def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Ori
         tuple(int(row) for row in both),
     )
     return timeouts & ~terminals, replace(origin, notes=(*origin.notes, note))
-
-
-def _rows_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Row numbers of several episodes, joined."""
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return offsets + np.arange(lengths.sum())

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.data.blocks import BlockColumn
+from rlassay.data.blocks import BlockColumn, Matrix
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import refusing
 
@@ -44,6 +44,56 @@ def _read_at(descriptor: int, size: int, offset: int) -> bytearray:
             raise EOFError("the data ends early")
         done += count
     return content
+
+
+class Gathered:
+    """Named columns from parts that come one behind the other; with `to_disk` matrices go into temporary files."""
+
+    def __init__(self, *, to_disk: bool):
+        self.to_disk = to_disk
+        self._parts: dict[str, list[np.ndarray]] = {}
+        self._files: dict[str, _Growing] = {}
+
+    def add(self, name: str, part: np.ndarray) -> None:
+        """The next rows of a column."""
+        if self.to_disk and part.ndim == 2 and part.shape[1] > 1:
+            if name not in self._files:
+                self._files[name] = _Growing(name, part)
+            self._files[name].add(part)
+        else:
+            self._parts.setdefault(name, []).append(part)
+
+    def names(self) -> list[str]:
+        return [*self._parts, *self._files]
+
+    def column(self, name: str) -> Matrix:
+        """All rows of a column."""
+        if name in self._files:
+            return self._files[name].column()
+        return np.concatenate(self._parts[name])
+
+
+class _Growing:
+    """A temporary file of rows without a name: it vanishes with the column, or with the process."""
+
+    def __init__(self, name: str, like: np.ndarray):
+        self.name, self.dtype, self.width, self.rows = name, like.dtype, like.shape[1], 0
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the column)
+
+    def add(self, part: np.ndarray) -> None:
+        if part.dtype != self.dtype or part.shape[1:] != (self.width,):
+            raise DatasetError(
+                f"{self.name} differ in width or type inside the dataset",
+                allowed=f"{self.width} of {self.dtype}",
+                got=f"{part.shape[1:]} of {part.dtype}",
+            )
+        self._file.write(np.ascontiguousarray(part).data)
+        self.rows += len(part)
+
+    def column(self) -> BlockColumn:
+        self._file.flush()
+        shape = (self.rows, self.width)
+        return _rows_at(os.dup(self._file.fileno()), "a temporary file", shape, self.dtype, 0)
 
 
 def unpacked_rows(parts: Iterable[bytes], shape: Any, dtype: Any) -> BlockColumn:

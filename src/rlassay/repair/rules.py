@@ -73,8 +73,7 @@ def alignment(data: Dataset, how: How) -> Change:
     if values.shuffled(data, odd):
         return Change(data, message="not applied: the rows seem to be shuffled")
     wrong = odd[_stored_is_wrong(data, odd)]
-    following = data.next_observations.copy()
-    following[wrong] = data.observations[wrong + 1]
+    following = patched(data.next_observations, wrong, data.observations[wrong + 1])
     borders = np.setdiff1d(odd, wrong)
     after = with_borders(rebuilt(data, next_observations=following), borders)
     message = f"{len(wrong):,} computed again, {len(borders):,} borders set"
