@@ -34,7 +34,7 @@ def printable(text: object, *, lines: bool = False) -> str:
 def numbered(names: Sequence[str]) -> list[str]:
     """The same names; those that stand there several times carry their number."""
     total, met = Counter(names), Counter[str]()
-    told = []
+    told: list[str] = []
     for name in names:
         met[name] += 1
         told.append(name if total[name] == 1 else f"{name} ({met[name]})")

@@ -142,8 +142,9 @@ def blocks_of(column: Any, rows: int | None = None) -> Iterator[tuple[int, np.nd
     if rows is None:
         width = int(np.prod(column.shape[1:])) * column.dtype.itemsize
         rows = getattr(column, "block_rows", None) or max(1, BLOCK_BYTES // max(1, width))
-    for first in range(0, len(column), rows):
-        yield first, column[first : first + rows]
+    size = int(rows or 1)
+    for first in range(0, len(column), size):
+        yield first, column[first : first + size]
 
 
 def mean_and_deviation(column: Matrix) -> tuple[np.ndarray, np.ndarray]:

@@ -26,7 +26,7 @@ def row_count(observations: Any) -> int:
     return len(array)
 
 
-def matrix(name: str, values: Any, rows: int, *, integers: bool) -> Matrix:
+def matrix(name: str, values: Any, rows: int, *, integers: bool) -> Any:
     """(rows, dimensions) of floats, or of integers where `integers` allows them."""
     array = _native(name, values, rows)
     if isinstance(array, np.ndarray) and array.ndim == 1:
@@ -67,14 +67,14 @@ def episode_starts(ends: np.ndarray, given: Sequence[int] | np.ndarray | None) -
     starts = np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1]).astype(np.int64)
     if given is None:
         return starts
-    given = as_array("episode starts", given).astype(np.int64)
-    ordered = given.ndim == 1 and len(given) > 0 and given[0] == 0 and (np.diff(given) > 0).all()
-    if not ordered or given[-1] >= len(ends):
+    named: np.ndarray = as_array("episode starts", given).astype(np.int64)
+    ordered = named.ndim == 1 and len(named) > 0 and named[0] == 0 and (np.diff(named) > 0).all()
+    if not ordered or named[-1] >= len(ends):
         raise DatasetError(
             "episode starts are not increasing row numbers from 0",
             remedy="an empty or overlapping episode is in the source; name each first row once",
         )
-    return np.union1d(starts, given)
+    return np.union1d(starts, named)
 
 
 def successors(
@@ -132,7 +132,7 @@ def as_array(name: str, values: Any) -> Any:
     return array
 
 
-def _like(name: str, values: Any, model: Matrix) -> Matrix:
+def _like(name: str, values: Any, model: Matrix) -> Any:
     array = matrix(name, values, len(model), integers=False)
     if array.shape != model.shape:
         raise ShapeError(

@@ -116,12 +116,14 @@ class LocalEngine:
 
 
 def start_worker(
-    store: RunStore, folder: str, core: int, threads: int, **streams: Any
+    store: RunStore, folder: str, core: int, threads: int, stdout: Any = None, stderr: Any = None
 ) -> subprocess.Popen[bytes]:
     """A worker process for one folder, or for all that it is told of; it ends when its stdin does."""
     arguments = [str(store.root), folder, str(core), str(threads)]
     command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, env=worker_environment(), **streams)
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, env=worker_environment()
+    )
     _processes.add(process)
     return process
 

@@ -104,7 +104,7 @@ def usable_bounds(bounds: Any, actions: Any) -> tuple[np.ndarray | None, np.ndar
 
 def join_vectors(
     parts: Mapping[str, Matrix], options: ReadOptions, what: str = "observations"
-) -> tuple[Matrix, list[Note]]:
+) -> tuple[Any, list[Note]]:
     """A dict of vectors as one matrix, in the sorted order of its keys, or in the order the caller names."""
     keys = chosen_keys(parts, options, what)
     matrices = [_as_vectors(key, parts[key]) for key in keys]

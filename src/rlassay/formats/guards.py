@@ -181,6 +181,10 @@ class Budget:
         self.copies = STREAMING_COPIES
         return True
 
+    def excess(self) -> int | None:
+        """How many bytes were counted, where they are beyond the limit."""
+        return int(self.taken / self.copies) if self.taken > self.limit else None
+
     def take(self, size: int, what: str) -> None:
         """Count an array of `size` bytes; refuse it when the sum is beyond the limit."""
         self.taken += int(self.copies * size)

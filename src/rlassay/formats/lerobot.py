@@ -130,8 +130,9 @@ def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, A
     if not files:
         raise DatasetError(f"{folder} has no frames", allowed="data/chunk-*/*.parquet")
     budget = Budget(folder)
-    large = budget.exceeded_by(sum(parquet_bytes(file, names) for file in files))
-    found, known, left = Gathered(to_disk=large), None, set[str]()
+    size = sum(parquet_bytes(file, names) for file in files)
+    to_disk = size if budget.exceeded_by(size) else None
+    found, known, left = Gathered(to_disk=to_disk), None, set[str]()
     for table in _tables(files, names, budget):
         known = known or table.schema.names
         if table.schema.names != known:

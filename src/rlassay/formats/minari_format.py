@@ -187,13 +187,13 @@ def _check_space(name: str, space: Any, depth: int = 0) -> None:
         raise DatasetError(f"the {name} has the type {space.get('dtype')}", allowed="numbers")
 
 
-def _check_files(folder: Path, form: str, episodes: list[int]) -> bool:
-    """Look at all the library will read; whether that is too much for memory."""
+def _check_files(folder: Path, form: str, episodes: list[int]) -> int | None:
+    """Look at all the library will read; how many bytes that is, where it is too much for memory."""
     budget = Budget(folder, counting=False)
     if form == "hdf5":
         with hdf5.opened(folder / "main_data.hdf5", "Minari HDF5") as file:
             hdf5.audit(file, budget)
-        return budget.taken > budget.limit
+        return budget.excess()
     from rlassay.formats import tables
 
     validate = tables.validate_arrow if form == "arrow" else tables.validate_parquet
@@ -210,7 +210,7 @@ def _check_files(folder: Path, form: str, episodes: list[int]) -> bool:
                 allowed=f"one batch of at most {BATCH_ROWS:,} rows, all that minari reads",
                 remedy="write the dataset again with data_format='hdf5'",
             )
-    return budget.taken > budget.limit
+    return budget.excess()
 
 
 def _columns(
@@ -218,7 +218,7 @@ def _columns(
     episodes: list[int],
     metadata: dict[str, Any],
     options: ReadOptions,
-    large: bool,
+    large: int | None,
 ) -> tuple[dict[str, Any], list[Note]]:
     found, lengths, infos = Gathered(to_disk=large), [], set()
     for raw in storage.get_episodes(episodes) if episodes else ():

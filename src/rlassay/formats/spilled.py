@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ import numpy as np
 from rlassay.data.blocks import BlockColumn, Matrix
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import refusing
+
+SHARE_OF_DISK = 0.9  # of what is free
 
 
 def flat_rows(file: Path, shape: Any, dtype: Any, offset: int = 0) -> BlockColumn:
@@ -46,11 +49,25 @@ def _read_at(descriptor: int, size: int, offset: int) -> bytearray:
     return content
 
 
-class Gathered:
-    """Named columns from parts that come one behind the other; with `to_disk` matrices go into temporary files."""
+def require_space(size: int) -> None:
+    """Refuse what would fill the disk of temporary files."""
+    free = shutil.disk_usage(tempfile.gettempdir()).free
+    if size > SHARE_OF_DISK * free:
+        raise DatasetError(
+            "the data is too large for memory and, unpacked, for the disk of temporary files",
+            allowed=f"{int(SHARE_OF_DISK * free):,} bytes in {tempfile.gettempdir()}",
+            got=f"{size:,}",
+            remedy="name another folder with $TMPDIR, or allow more with --memory",
+        )
 
-    def __init__(self, *, to_disk: bool):
-        self.to_disk = to_disk
+
+class Gathered:
+    """Named columns from parts that come one behind the other; matrices may go into temporary files."""
+
+    def __init__(self, *, to_disk: int | None = None):
+        """`to_disk` is how many bytes are expected; None keeps them in memory."""
+        self.to_disk = to_disk is not None
+        require_space(to_disk or 0)
         self._parts: dict[str, list[np.ndarray]] = {}
         self._files: dict[str, _Growing] = {}
 
@@ -98,6 +115,7 @@ class _Growing:
 
 def unpacked_rows(parts: Iterable[bytes], shape: Any, dtype: Any) -> BlockColumn:
     """The bytes of these rows in a temporary file, which has no name: it ends with the column, or with the process."""
+    require_space(math.prod(shape) * np.dtype(dtype).itemsize)
     with tempfile.TemporaryFile() as file:
         for part in parts:
             file.write(part)

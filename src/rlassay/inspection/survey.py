@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,6 +19,7 @@ LEAST_STEPS = 100  # to know the usual step
 SAMPLE = 100_000  # rows for the percentile of steps
 SAMPLED_NUMBERS = 64 * SAMPLE
 LOOKED_AT = 2**20  # flags a time
+STEPS_AT_ONCE = 1_024
 _surveys: WeakKeyDictionary[Dataset, Survey] = WeakKeyDictionary()
 
 
@@ -28,7 +29,8 @@ class Survey:
 
     not_finite: Mapping[str, np.ndarray]
     bounds: Mapping[str, tuple[np.ndarray, np.ndarray]]
-    steps: np.ndarray | None  # |change| of the observation over a thinned choice of steps
+    # 99th percentile of a step's change in each dimension of the observation; None where there are too few to know
+    usual_step: np.ndarray | None
     edges: Edges  # first and last row of every episode
 
     def rows_not_finite(self) -> np.ndarray:
@@ -45,24 +47,17 @@ def survey(data: Dataset) -> Survey:
 def _made(data: Dataset) -> Survey:
     ends = np.stack([data.episode_starts, data.episode_stops - 1], axis=1).ravel()
     begun = sampled_steps(data)
-    pairs = np.stack([begun, begun + 1], axis=1).ravel()
-    observations = _pass(data.observations, ends, pairs)
+    observations = _pass(data.observations, ends, begun)
     actions = _pass(data.actions, ends)
     bad = {"observations": observations.bad, "actions": actions.bad}
     bad["rewards"] = not_finite(data.rewards)
     bad["next_observations"] = _bad_successors(data, observations.bad)
-    before, after = observations.gathered[1][::2], observations.gathered[1][1::2]
+    edges = [found.gathered[place::2] for found in (observations, actions) for place in (0, 1)]
     return Survey(
         not_finite={name: bad[name] for name in NUMBERS},
         bounds={"observations": observations.bounds, "actions": actions.bounds},
-        steps=np.abs(after - before) if len(begun) else None,
-        edges=Edges(
-            *(
-                found[place::2]
-                for found in (observations.gathered[0], actions.gathered[0])
-                for place in (0, 1)
-            )
-        ),
+        usual_step=np.quantile(observations.steps, 0.99, axis=0) if len(begun) else None,
+        edges=Edges(*edges),
     )
 
 
@@ -89,26 +84,31 @@ def every_nth(flags: np.ndarray, step: int) -> np.ndarray:
 class _Passed:
     bad: np.ndarray
     bounds: tuple[np.ndarray, np.ndarray]
-    gathered: list[np.ndarray]
+    gathered: np.ndarray
+    steps: np.ndarray
 
 
-def _pass(column: Any, *wanted: np.ndarray) -> _Passed:
-    """Everything that is asked of one column, in one reading; `wanted` are ascending numbers of rows."""
-    bad = np.zeros(len(column), bool)
-    lows, highs = [], []
-    gathered = [np.empty((len(rows), column.shape[1]), column.dtype) for rows in wanted]
+def _pass(column: Any, wanted: np.ndarray, begun: Sequence[int] | np.ndarray = ()) -> _Passed:
+    """Everything that is asked of one column, in one reading; `wanted` and `begun` are ascending numbers of rows."""
+    bad, lows, highs = np.zeros(len(column), bool), [], []
+    gathered, steps = (
+        np.empty((len(rows), column.shape[1]), column.dtype) for rows in (wanted, begun)
+    )
     for first, block in blocks_of(column):
         stop = first + len(block)
         bad[first:stop] = not_finite(block)
         lows.append(block.min(axis=0))
         highs.append(block.max(axis=0))
-        for rows, found in zip(wanted, gathered, strict=True):
-            low, high = np.searchsorted(rows, [first, stop])
-            found[low:high] = block[rows[low:high] - first]
+        low, high = np.searchsorted(wanted, [first, stop])
+        gathered[low:high] = block[wanted[low:high] - first]
+        low, high = np.searchsorted(begun, [first, stop])
+        for place in range(low, high, STEPS_AT_ONCE):
+            rows = np.asarray(begun[place : min(place + STEPS_AT_ONCE, high)])
+            steps[place : place + len(rows)] = np.abs(column[rows + 1] - block[rows - first])
     bounds = np.min(lows, axis=0), np.max(highs, axis=0)
     if isinstance(column, BlockColumn):
         column.remember_bounds(*bounds)
-    return _Passed(bad, bounds, gathered)
+    return _Passed(bad, bounds, gathered, steps)
 
 
 def not_finite(column: Any) -> np.ndarray:

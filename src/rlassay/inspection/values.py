@@ -239,10 +239,9 @@ def jump_rows(data: Dataset) -> np.ndarray:
 
 def step_bound(data: Dataset) -> np.ndarray | None:
     """The largest step of each dimension that is no jump; None where there are too few rows to know."""
-    steps = survey(data).steps
-    if steps is None:
+    usual = survey(data).usual_step
+    if usual is None:
         return None
-    usual = np.quantile(steps, 0.99, axis=0)
     return np.where(usual > 0, JUMP * usual, np.inf)  # what rarely moves has no usual step
 
 

@@ -60,8 +60,9 @@ def _moved_to_kept(begun: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 def _kept(array: np.ndarray, keep: np.ndarray | None, rows: int) -> np.ndarray:
     """An array beside the columns follows them where it has one entry a row."""
-    follows = keep is not None and array.ndim and len(array) == rows
-    return kept_rows(array, keep) if follows else array
+    if keep is None or array.ndim == 0 or len(array) != rows:
+        return array
+    return kept_rows(array, keep)
 
 
 def with_borders(data: Dataset, rows: np.ndarray) -> Dataset:

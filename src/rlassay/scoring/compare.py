@@ -122,7 +122,7 @@ def rank(scores: Sequence[Score], sources: Sequence[str]) -> list[Rank]:
             rank=1 + int(better[k]),
             value=scores[k].value,
             interval=scores[k].interval,
-            tied_with=[sources[j] for j in order[tied(values, halves, k)[order]] if j != k],
+            tied_with=[str(sources[j]) for j in order[tied(values, halves, k)[order]] if j != k],
         )
         for k in map(int, order)
     ]
