@@ -4,8 +4,8 @@
     python benchmarks/bench_scale.py --rows 1000000        # one size
     python benchmarks/bench_scale.py --datasets 40 --only many
 
-Writes results/bench/scale.csv (one row a size and command) and results/bench/many.csv (one row a number of workers). Files
-have HalfCheetah's shape (17 observations, 6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and
+Writes results/bench/scale.csv (one row a size and command), results/bench/many.csv (one row a number of workers) and
+results/bench/bill.csv (what the other two come to at internet scale). Files have HalfCheetah's shape (17 observations, 6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and
 deleted behind their rows. A size that does not fit on the disk is skipped with a sentence. Every command runs in a process
 of its own with one compute thread; the peak is the system's count of resident memory (ru_maxrss).
 """
@@ -37,6 +37,7 @@ TARGET_BYTES = 1.5e9
 COMMANDS = ("inspect", "score", "convert", "curate")
 SIZE_COLUMNS = ("rows", "command", "seconds", "cpu_seconds", "peak_bytes", "times_bare", "parts")
 MANY_COLUMNS = ("datasets", "rows_each", "workers", "seconds", "seconds_a_dataset", "speedup")
+BILL_COLUMNS = ("work", "measured_at", "cpu_seconds_each", "core_hours")
 MEASURED = """
 import json, resource, subprocess, sys, time
 began = time.perf_counter()
@@ -193,6 +194,43 @@ def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]], key: 
         writer.writerows(sorted([*old, *rows], key=lambda row: int(row[key])))
 
 
+def bill(results: Path) -> list[dict[str, Any]]:
+    """What the measured costs come to at internet scale, in processor hours; made of the two tables and nothing else."""
+    rows = _table(results / "scale.csv")
+    largest = max((int(row["rows"]) for row in rows), default=0)
+    found = []
+    for row in rows:
+        if int(row["rows"]) == largest and row["command"] in COMMANDS:
+            per_million = float(row["cpu_seconds"]) / largest * 1e6
+            found.append(
+                {
+                    "work": f"{row['command']} of one dataset of 10^10 transitions",
+                    "measured_at": f"{largest:,} transitions",
+                    "cpu_seconds_each": f"{per_million:.2f} a million",
+                    "core_hours": round(per_million * 1e4 / 3_600, 1),
+                }
+            )
+    for row in _table(results / "many.csv"):
+        if int(row["workers"]) == 1:
+            each = float(row["seconds_a_dataset"])
+            found.append(
+                {
+                    "work": "score --out of 10,000 datasets of 20,000 transitions",
+                    "measured_at": f"{row['datasets']} datasets, one worker",
+                    "cpu_seconds_each": f"{each:.2f} a dataset",
+                    "core_hours": round(each * 1e4 / 3_600, 1),
+                }
+            )
+    return found
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
@@ -219,6 +257,10 @@ def main() -> None:
         if given.only != "sizes":
             found = many_datasets(given.datasets, 20_000, given.workers, folder)
             save(given.results / "many.csv", MANY_COLUMNS, found, "workers")
+    with open(given.results / "bill.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, BILL_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(bill(given.results))
 
 
 if __name__ == "__main__":
