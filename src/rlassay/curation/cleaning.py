@@ -62,6 +62,7 @@ def moving_rows(data: Dataset, tolerance: float) -> tuple[np.ndarray, np.ndarray
 
 def _idle(data: Dataset, tolerance: float) -> np.ndarray:
     """Rows in which neither state nor action moves. A terminal is an event, so it is never idle."""
+    data = data.in_memory()
     same_state = _still(
         data.next_observations - data.observations, data.observation_statistics[1], tolerance
     )

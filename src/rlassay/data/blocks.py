@@ -21,6 +21,7 @@ class BlockColumn:
     """A matrix with one row a transition that is read from its file when asked."""
 
     ndim = 2
+    __array_ufunc__ = None  # arithmetic with all rows at once is a mistake, not a silent reading
 
     def __init__(self, read: Read, shape: tuple[int, int], dtype: Any, aligned: int = 1):
         """`aligned` rows are stored together, so that blocks are whole multiples of them."""

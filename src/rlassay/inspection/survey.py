@@ -54,11 +54,16 @@ def _made(data: Dataset) -> Survey:
     bad["next_observations"] = _bad_successors(data, observations.bad)
     edges = [found.gathered[place::2] for found in (observations, actions) for place in (0, 1)]
     return Survey(
-        not_finite={name: bad[name] for name in NUMBERS},
+        not_finite={name: _few(bad[name]) for name in NUMBERS},
         bounds={"observations": observations.bounds, "actions": actions.bounds},
         usual_step=np.quantile(observations.steps, 0.99, axis=0) if len(begun) else None,
         edges=Edges(*edges),
     )
+
+
+def _few(flags: np.ndarray) -> np.ndarray:
+    """The flags; where none is set, a view of one that takes no memory."""
+    return flags if flags.any() else np.broadcast_to(np.zeros((), bool), flags.shape)
 
 
 def sampled_steps(data: Dataset) -> np.ndarray:

@@ -166,8 +166,9 @@ def misaligned_rows(data: Dataset) -> np.ndarray:
     if isinstance(following, BlockColumn) and following.follows is data.observations:
         # they are the next rows, so that only NaN differs from itself
         inside &= np.append(survey(data).not_finite["observations"][1:], False)
-    odd = [rows[~agree(data, rows, 1)] for rows in flagged(inside, block_size(data))]
-    return np.concatenate(odd)
+    candidates = [rows for rows in flagged(inside, block_size(data)) if len(rows)]
+    odd = [rows[~agree(data, rows, 1)] for rows in candidates]
+    return np.concatenate(odd) if odd else np.zeros(0, np.int64)
 
 
 def flagged(flags: np.ndarray, size: int) -> Iterator[np.ndarray]:

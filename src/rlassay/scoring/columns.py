@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.dataset import Dataset
 from rlassay.scoring.assessment import Unavailable, no_rewards
 from rlassay.scoring.rows import Rows
 
@@ -149,10 +150,17 @@ COLUMNS: dict[str, Column] = {
 }
 
 
+def _episode_of_transitions(data: Dataset) -> np.ndarray:
+    """Half the bytes where the data is larger than memory."""
+    if not data.streamed:
+        return data.episode_index
+    return np.repeat(np.arange(data.episode_count, dtype=np.int32), data.episode_lengths)
+
+
 def episodes_of(rows: Rows, per: str, estimator: str | None) -> np.ndarray:
     """The episode of every entry of a score: of transitions, evaluated rows, an estimator's states and so on."""
     if per == "transition":
-        return rows.assessment.whole.episode_index
+        return _episode_of_transitions(rows.assessment.whole)
     if per == "episode":
         return np.arange(rows.assessment.whole.episode_count)
     data = rows.assessment.data
