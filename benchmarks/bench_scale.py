@@ -104,15 +104,8 @@ def command_words(command: str, path: Path, folder: Path) -> list[str]:
     rlassay = [sys.executable, "-m", "rlassay"]
     out = str(folder / f"{command}.hdf5")
     words = {
-        "inspect": [
-            "inspect",
-            str(path),
-            "--env",
-            "HalfCheetah-v5",
-            "--json",
-            str(folder / "i.json"),
-        ],
-        "score": ["score", str(path), "--no-store", "--env", "HalfCheetah-v5", "--json", "-"],
+        "inspect": ["inspect", str(path), "--json", str(folder / "inspection.json")],
+        "score": ["score", str(path), "--no-store", "--json", "-"],
         "convert": ["convert", str(path), out],
         "curate": ["curate", str(path), "--keep", "0.5", "--by", "return", "-o", out],
     }
@@ -121,7 +114,7 @@ def command_words(command: str, path: Path, folder: Path) -> list[str]:
 
 def rows_of_size(rows: int, folder: Path, commands: list[str]) -> list[dict[str, Any]]:
     """One row a command, the bare reading first."""
-    path = folder / "data.hdf5"
+    path = folder / "halfcheetah_medium-v2.hdf5"  # the name tells the task
     write_file(path, rows)
     bare = measured([sys.executable, "-c", BARE, str(path)], folder)
     found = [_row(rows, "bare h5py", bare, bare, "")]

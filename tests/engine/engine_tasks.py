@@ -49,3 +49,10 @@ def process(settings, data, folder: Path):
 def talk(settings, data, folder: Path):
     print(f"number {settings['number']}", flush=True)  # noqa: T201
     return {}
+
+
+def files(settings, data, folder: Path):
+    (folder / "note.txt").write_text("from the node")
+    (folder / "deep").mkdir()
+    (folder / "deep/bytes").write_bytes(bytes(range(256)))
+    return {"written": 2}

@@ -36,7 +36,7 @@ def score_into(
     options: dict[str, Any],
     gate: gating.Gate,
     *,
-    workers: int | None,
+    engine: Any,
     json: str | None,
     html: Path | None,
 ) -> None:
@@ -69,7 +69,7 @@ def score_into(
             tally.add(scored.found.name, news, failed=failed, cached=scored.cached)
             show()
 
-        scored = score_files(files, out, options, engine=_engine(workers), on_scored=on_scored)
+        scored = score_files(files, out, options, engine=engine, on_scored=on_scored)
     index = html or out / "index.html"
     total = write_index(out, index, [(e["source"], e["error"]) for e in gate.errors])
     say_written(index)
@@ -90,10 +90,12 @@ def score_into(
     gate.finish()
 
 
-def _engine(workers: int | None) -> Any:
-    """Processes that stay, as many as asked for; None leaves it to cores and memory."""
-    if workers is None:
-        return None
+def engine_for(name: str, address: str | None, workers: int | None) -> Any:
+    """Processes that stay, or a Ray cluster; None leaves the number of processes to cores and memory."""
+    from rlassay.engine.choice import engine_named
     from rlassay.engine.standing import StandingEngine
 
-    return StandingEngine(workers)
+    engine = engine_named(name, address, workers)
+    if name != "local":
+        return engine
+    return None if workers is None else StandingEngine(workers)

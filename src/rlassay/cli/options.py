@@ -68,6 +68,18 @@ StoreOption = Annotated[
         help="Run store; default $RLASSAY_STORE, else the user's state folder.",
     ),
 ]
+EngineOption = Annotated[
+    str,
+    typer.Option("--engine", help="Where tasks run: local, or ray (needs the extra `ray`)."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of a Ray cluster, or auto; without it Ray is started here for this command.",
+    ),
+]
 PathArgument = Annotated[
     str,
     typer.Argument(

@@ -11,6 +11,8 @@ import typer
 from rlassay.cli import gating, many
 from rlassay.cli.many import OutOption, WorkersOption
 from rlassay.cli.options import (
+    AddressOption,
+    EngineOption,
     JsonOption,
     Reading,
     SeedOption,
@@ -159,6 +161,8 @@ def score_command(
     no_store: NoStoreOption = False,
     out: OutOption = None,
     workers: WorkersOption = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -173,7 +177,8 @@ def score_command(
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
     if out is not None:
-        many.score_into(out, paths or sources, options, gate, workers=workers, json=json, html=html)
+        chosen = many.engine_for(engine, address, workers)
+        many.score_into(out, paths or sources, options, gate, engine=chosen, json=json, html=html)
         return
     cards, options["show_progress"] = [], True
     for source in sources:

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,11 +48,8 @@ class Engine(Protocol):
     ) -> list[Outcome]: ...
 
 
-class LocalEngine:
-    """Worker processes on this machine, by default one a core."""
-
-    def __init__(self, workers: int | None = None, threads: int = 1):
-        self.workers, self.threads = workers or max(1, available_cores() // threads), threads
+class StoringEngine:
+    """What all engines do alike: nothing twice, results into the store, outcomes in order."""
 
     def run(
         self, tasks: Sequence[Task], store: RunStore, on_outcome: OnOutcome = lambda outcome: None
@@ -68,7 +65,18 @@ class LocalEngine:
             on_outcome(outcome)
         return [outcome for task in tasks if (outcome := outcomes[task.key]) is not None]
 
-    def _run_missing(self, tasks: list[Task], store: RunStore):
+    def _run_missing(self, tasks: list[Task], store: RunStore) -> Iterator[Outcome]:
+        """Outcomes of tasks that the store does not hold, as they end."""
+        raise NotImplementedError
+
+
+class LocalEngine(StoringEngine):
+    """Worker processes on this machine, by default one a core."""
+
+    def __init__(self, workers: int | None = None, threads: int = 1):
+        self.workers, self.threads = workers or max(1, available_cores() // threads), threads
+
+    def _run_missing(self, tasks: list[Task], store: RunStore) -> Iterator[Outcome]:
         slots: queue.SimpleQueue[int] = queue.SimpleQueue()
         for slot in range(self.workers):
             slots.put(slot)

@@ -198,8 +198,8 @@ def _column(name: str, rule: Mapping[str, Any], data: Dataset) -> Check:
     low, high = np.asarray(rule["low"], float), np.asarray(rule["high"], float)
     if column.shape[1] != len(low):
         return _broken(name, f"{column.shape[1]} dimensions instead of {len(low)}")
-    counts = sum(flags.sum(axis=0) for _, flags in _outside(column, low, high))
-    shares = counts / len(column)
+    counts = [flags.sum(axis=0) for _, flags in _outside(column, low, high)]
+    shares = np.sum(counts, axis=0) / len(column)
     wrong = np.flatnonzero(shares > float(rule["outside"]))
     if len(wrong) == 0:
         return passed(name, f"{len(low)} dimensions within their ranges")
