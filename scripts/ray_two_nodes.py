@@ -42,7 +42,7 @@ def start_node(*words: str) -> subprocess.Popen[bytes]:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    return {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 def descendants(pid: int) -> list[int]:

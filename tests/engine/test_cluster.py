@@ -39,7 +39,7 @@ def outcomes(tmp_path_factory):
 
 
 def test_results_are_the_local_engines(outcomes, tmp_path):
-    store, tasks, found, heard = outcomes
+    _, tasks, found, heard = outcomes
     alone = LocalEngine(1).run([tasks[0], tasks[5]], RunStore(tmp_path))
     assert [found[0].result, found[5].result] == [one.result for one in alone]
     assert len(heard) == len(tasks) and all(not outcome.cached for outcome in found)
