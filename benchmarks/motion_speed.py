@@ -1,16 +1,21 @@
-"""How long `rlassay.demonstrations` takes on 36,000 frames of 26 columns in 60 episodes.
+"""How long `rlassay.demonstrations` and the whole card take on 36,000 frames of 26 columns in 60 episodes.
 
-python benchmarks/motion_speed.py
+python benchmarks/motion_speed.py [--scores]    # with it also every score alone, into results/demonstrations/seconds.csv
 """
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 
 import rlassay
 from rlassay.data.dataset import Dataset
+from rlassay.study.demonstrations.detection import goodness_of, score_names
+from rlassay.study.grid.files import write_table
 
 EPISODES, LENGTH, COLUMNS = 60, 600, 26
 
@@ -32,11 +37,36 @@ def made() -> Dataset:
     )
 
 
+def timed(function: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of wall and of processor."""
+    wall, processor = time.perf_counter(), time.process_time()
+    function()
+    return time.perf_counter() - wall, time.process_time() - processor
+
+
+def each_score(data: Dataset) -> list[dict[str, object]]:
+    """Processor seconds of every score that the defect benchmark judges, each alone."""
+    rows = []
+    for name in score_names():
+        goodness_of(data.select(range(8)), [name])  # compiles
+        _, seconds = timed(lambda name=name: goodness_of(data, [name]))
+        rows.append({"score_name": name, "seconds": seconds})
+    return rows
+
+
 if __name__ == "__main__":
     data = made()
-    wall, processor = time.perf_counter(), time.process_time()
-    report = rlassay.demonstrations(data)
-    print(report)
-    print(
-        f"wall {time.perf_counter() - wall:.1f} s, processor {time.process_time() - processor:.1f} s"
+    reported, scored = (
+        timed(lambda: rlassay.demonstrations(data)),
+        timed(lambda: rlassay.score(data)),
     )
+    for what, (wall, processor) in {"demonstrations": reported, "score": scored}.items():
+        print(f"{what}: wall {wall:.1f} s, processor {processor:.1f} s")
+    if sys.argv[1:] == ["--scores"]:
+        about = {"command": "python benchmarks/motion_speed.py --scores", "complete": True}
+        write_table(
+            Path("results/demonstrations/seconds.csv"),
+            each_score(data),
+            ("score_name", "seconds"),
+            about,
+        )

@@ -10,9 +10,11 @@ environment with the versions that rolled out the committed data: they are part 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -38,7 +40,26 @@ def main() -> None:
     python = prepare(clone, plan)
     copy_tables(TABLES, clone / "results" / "long")
     command = [str(python), "-P", "-m", "rlassay", "study", "long", "--run"]
-    sys.exit(subprocess.run(command, cwd=clone, preexec_fn=lambda: os.nice(15)).returncode)
+    sys.exit(run_beside(command, clone))
+
+
+def run_beside(command: list[str], folder: Path) -> int:
+    """Run at the lowest priority; Ctrl-C and SIGTERM reach the command, which keeps what it has.
+
+    Linux may share the processor between sessions first and count niceness within one only, so the command gets a session
+    of its own, and that is made nice as well.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    running = subprocess.Popen(
+        command, cwd=folder, start_new_session=True, preexec_fn=lambda: os.nice(15)
+    )
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{running.pid}/autogroup").write_text("15")
+    try:
+        return running.wait()
+    except KeyboardInterrupt:
+        running.send_signal(signal.SIGINT)
+        return running.wait()
 
 
 def read_plan() -> dict:

@@ -16,6 +16,9 @@ SCORES = "tests/scoring/test_scores.py"
 CARD = "tests/scoring/test_card.py"
 STATS = "tests/test_stats.py"
 KEYS = "tests/study/test_score_keys.py"
+PARTS = "tests/verdict/test_calibrated_parts.py"
+CONFLICT = "tests/study/test_conflict.py"
+BEST = "tests/study/test_parts_and_worlds.py"
 
 _TRANSPORT = "transport"
 _CRITIC = "critic"
@@ -327,5 +330,48 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         "key in FIRST_SETTINGS and FIRST_SETTINGS[key] == value",
         "key in FIRST_SETTINGS",
         KEYS,
+    ),
+    # -- the verdict's forecast and its calibration
+    (
+        "verdict/forecast.py",
+        "level * (1 - k * discount)",
+        "level * (1 - discount)",
+        PARTS,
+    ),
+    (
+        "verdict/forecast.py",
+        "zero = features.lowest if reference is None else reference.low",
+        "zero = 0.0",
+        PARTS,
+    ),
+    (
+        "verdict/labels.py",
+        "choices = (reached.cloning, reached.offline_rl, reached.best_part)",
+        "choices = (reached.cloning, reached.offline_rl)",
+        PARTS,
+    ),
+    (
+        "study/verdict/candidates.py",
+        "voting, rule = [case for case in cases if case.votes], DISCOUNTED[name]",
+        "voting, rule = [], DISCOUNTED[name]",
+        PARTS,
+    ),
+    (
+        "study/verdict/cases.py",
+        'if run["return"] is not None\n',
+        "if True\n",
+        PARTS,
+    ),
+    (
+        "study/grid/plan.py",
+        "ours[distances.index(max(distances))]",
+        "ours[-1]",
+        CONFLICT,
+    ),
+    (
+        "study/worlds.py",
+        'best = max(stored, key=lambda actor: actor["mean_return"])',
+        "best = stored[-1]",
+        BEST,
     ),
 ]

@@ -33,6 +33,7 @@ SAID_BY = {
     "--reference": SCORING,
     "--fail-if": {"inspect", "score"},
     "--all": SCORING,
+    "--refine": {"score"},
     "--by": {"curate"},
     "--trim-idle": {"curate"},
     "--weights": {"curate"},

@@ -134,9 +134,14 @@ def _some_weight(weights: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def interval(
-    per_seed: Sequence[float], episode_variance: float, groups: int, level: float = LEVEL
+    per_seed: Sequence[float],
+    episode_variance: float,
+    groups: int,
+    level: float = LEVEL,
+    *,
+    possible: tuple[float, float] = (-np.inf, np.inf),
 ) -> tuple[float, float] | None:
-    """Mean over seeds +- t * sqrt(variance over episodes + variance over seeds / seeds).
+    """Mean over seeds +- t * sqrt(variance over episodes + variance over seeds / seeds), within what is possible.
 
     The degrees of freedom are Welch's and Satterthwaite's. None when neither episodes nor seeds vary.
     """
@@ -154,7 +159,8 @@ def interval(
         seed_variance**2 / (seeds - 1) if seeds > 1 else 0
     )
     half = float(stdtrit(total**2 / doubt, 0.5 + level / 2) * np.sqrt(total))
-    return value - half, value + half
+    low, high = np.clip((value - half, value + half), *possible)
+    return float(low), float(high)
 
 
 def mean_interval(values: Sequence[float], level: float = LEVEL) -> tuple[float, float] | None:

@@ -262,8 +262,9 @@ def cql(settings, state, batch, noise, cloning):
     def actor_loss(params):
         policy = squashed_policy(params, batch.observations)
         actions, log_prob = squashed(policy, noise.actor)
-        raw = np.arctanh(batch.actions)
-        data = normal_log_prob(*policy, raw) - np.log(1 - batch.actions**2).sum(axis=-1)
+        inside = 1 - settings.likelihood_margin
+        seen = np.clip(batch.actions, -inside, inside)
+        data = normal_log_prob(*policy, np.arctanh(seen)) - np.log(1 - seen**2).sum(axis=-1)
         q = twin(critic_start, batch.observations, actions).min(axis=0)
         return np.mean(alpha * log_prob - (data if cloning else q))
 
@@ -278,6 +279,9 @@ def cql(settings, state, batch, noise, cloning):
     target = bootstrap(batch, settings.discount, q)
     here, there = squashed(policy, noise.proposals[0]), squashed(next_policy, noise.proposals[1])
     uniform_density = -batch.actions.shape[1] * np.log(2)
+    scale = 1.0
+    if settings.conservative_scaling == "values":
+        scale = np.abs(twin(critic_start, batch.observations, batch.actions)).mean()
     critic = Adam(critic_start, settings.learning_rate)
 
     def critic_loss(params):
@@ -292,7 +296,7 @@ def cql(settings, state, batch, noise, cloning):
         soft_maximum = settings.conservative_temperature * np.log(np.exp(x).sum(axis=1))
         data = twin(params, batch.observations, batch.actions)
         gap = (soft_maximum - data).mean(axis=1).sum()
-        return squared(data, target) + settings.conservative_weight * gap
+        return squared(data, target) + settings.conservative_weight * scale * gap
 
     critic.step(critic_loss)
     moved = polyak(state.critic_target, critic.params, settings.target_rate)

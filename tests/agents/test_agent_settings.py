@@ -66,6 +66,8 @@ CASES = {
     "conservative_weight": (1.0, {}),
     "conservative_temperature": (2.0, {}),
     "cloning_share": (0.9, {}),
+    "likelihood_margin": (0.99, {"cloning_share": 0.9}),
+    "conservative_scaling": ("values", {}),
 }
 EVALUATION = {"eval_every", "eval_episodes", "final_eval_episodes", "final_evaluations"}
 IMPROVEMENT = {"inverse_temperature", "weight_clip", "action_samples"}  # of OnestepRL's second part

@@ -152,18 +152,32 @@ def test_awac():
     assert_tree(after.critic_target, wanted.critic_target, "target")
 
 
-@pytest.mark.parametrize("cloning_share", [0.0, 0.5])
-def test_cql(cloning_share):
+@pytest.mark.parametrize(
+    ("cloning_share", "changes"),
+    [
+        (0.0, {}),
+        (0.5, {}),
+        (0.5, {"likelihood_margin": 0.4}),
+        (0.0, {"conservative_scaling": "values", "batch_size": 15}),  # one part: one mean of |Q|
+    ],
+)
+def test_cql(cloning_share, changes):
     settings, before, after, [batch], key, _ = one_update(
-        "cql", action_samples=3, conservative_temperature=0.7, cloning_share=cloning_share, depth=2
+        "cql",
+        action_samples=3,
+        conservative_temperature=0.7,
+        cloning_share=cloning_share,
+        depth=2,
+        **changes,
     )
+    rows = settings.batch_size
     actor_key, next_key, proposal_key = jax.random.split(key, 3)
     proposal_key, uniform_key = jax.random.split(proposal_key)
-    uniform = jax.random.uniform(uniform_key, (3, 16, 2), minval=-1, maxval=1)
+    uniform = jax.random.uniform(uniform_key, (3, rows, 2), minval=-1, maxval=1)
     noise = SimpleNamespace(
-        actor=normal(actor_key, 16, 2),
-        following=normal(next_key, 16, 2),
-        proposals=normal(proposal_key, 2, 3, 16, 2),
+        actor=normal(actor_key, rows, 2),
+        following=normal(next_key, rows, 2),
+        proposals=normal(proposal_key, 2, 3, rows, 2),
         uniform=np.asarray(uniform, np.float64),
     )
     wanted = numpy_agents.cql(settings, before, batch, noise, cloning=cloning_share > 0)

@@ -50,6 +50,19 @@ def test_a_run_without_a_simulator_says_what_it_measured(tmp_path):
     assert [point["update"] for point in run["curve"]] == [8, 16, 24]
 
 
+def test_the_interval_of_an_error_does_not_go_below_zero():
+    """Of three held-out episodes one is cloned badly: plus and minus would reach below 0."""
+    data = demonstrations(episodes=3)
+    actions = np.where(data.episode_index[:, None] == 2, -data.actions, data.actions)
+    data = with_columns(data, actions=actions)
+    rows = np.arange(len(data))
+    weights = np.array([[1.0, 0.0], [0.0, -0.5], [0.0, 0.0]], np.float32)
+    low, mean = -np.ones(2, np.float32), np.zeros(3, np.float32)
+    policy = Policy((weights,), (np.zeros(2, np.float32),), low, -low, mean, mean + 1)
+    found = Examples.of(data, rows, rows, 2).judge(policy)
+    assert found.interval is not None and found.interval[0] == 0 < found.value < found.interval[1]
+
+
 def test_the_error_is_that_of_the_kept_policy_by_hand(tmp_path):
     data = demonstrations(episodes=30)
     run = train_agent(

@@ -35,7 +35,8 @@ def test_manifest_and_files_agree(env_id):
     environment = MANIFEST["environments"][env_id]
     named = {
         f"seed{seed}-step{step}.safetensors"
-        for seed, run in environment["runs"].items()
+        for runs in (environment["runs"], environment.get("others", {}))
+        for seed, run in runs.items()
         for step in run["actors"]
     }
     assert {path.name for path in (ZOO / env_id).iterdir()} == named
@@ -53,7 +54,7 @@ def test_manifest_and_files_agree(env_id):
 @pytest.mark.parametrize("env_id", ENVIRONMENTS)
 def test_every_actor_is_the_one_described(env_id):
     actors = ZooActors.open(ZOO, env_id)
-    for seed in actors.seeds():
+    for seed in (*actors.seeds(), *actors.others()):
         for step in actors.steps(seed):
             assert actors.actor(seed, step).metadata["step"] == str(step)
 

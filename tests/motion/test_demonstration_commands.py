@@ -45,6 +45,17 @@ def folder(tmp_path_factory):
     }
     pq.write_table(pa.table(columns), place / "data" / "chunk-000" / "file-000.parquet")
     features = {name: {"dtype": "float32"} for name in ("observation.state", "action")}
+    episodes = {
+        "episode_index": np.arange(10) + 5,
+        "length": np.full(10, 60),
+        "stats/action/min": np.zeros(10),
+    }
+    (place / "meta" / "episodes" / "chunk-000").mkdir(parents=True)
+    for part, rows in enumerate((slice(0, 6), slice(6, 10))):
+        table = pa.table({name: column[rows] for name, column in episodes.items()})
+        pq.write_table(
+            table, place / "meta" / "episodes" / "chunk-000" / f"file-{part:03d}.parquet"
+        )
     info = {"codebase_version": "v3.0", "fps": 30, "total_frames": 600, "features": features}
     (place / "meta" / "info.json").write_text(json.dumps(info))
     return place
@@ -173,6 +184,55 @@ def test_a_sidecar_ranks_without_scoring_again_and_says_what_a_rule_kept(folder,
     assert back.about["rule"]["rule"] == {"by": "tremor", "keep": 0.9}
     kept = rlassay.curate(folder, keep=0.9, by="tremor", table=back.table)
     assert kept.episode_count == 9
+
+
+def test_frames_follow_the_layout_of_frame_signals(folder, tmp_path):
+    """Format, version, a description of every column, one group of rows an episode; no null, NaN is announced."""
+    curate_file(Request(str(folder), Rule(), sidecar=tmp_path / "s"))
+    file = pq.ParquetFile(tmp_path / "s" / FRAMES)
+    told = {key.decode(): value.decode() for key, value in file.schema_arrow.metadata.items()}
+    assert told["lerobot.scores.format"] == "lerobot.frame_signals"
+    assert told["lerobot.scores.schema_version"] == "1"
+    columns = json.loads(told["lerobot.scores.descriptors"])
+    assert set(columns) == set(file.schema_arrow.names) - {"index", "episode_index", "frame_index"}
+    for one in columns.values():
+        assert set(one) == {"description", "direction", "bounds", "unit", "allow_nan"}
+        assert one["direction"] in ("higher", "lower") and one["allow_nan"] is True
+    assert json.loads(told["lerobot.scores.provenance"])["scoring"]["by"] == "rlassay"
+    assert file.num_row_groups == 10
+    third = file.read_row_group(2)
+    assert set(third["episode_index"].to_pylist()) == {7} and len(third) == 60
+    assert all(file.read()[name].null_count == 0 for name in columns)
+
+
+def test_a_filter_of_episodes_finds_scores_by_the_datasets_own_number(folder, tmp_path):
+    curate_file(Request(str(folder), Rule(keep=0.9, by="tremor"), sidecar=tmp_path / "s"))
+    scores = read_sidecar(tmp_path / "s").by_episode_index()
+    rows = pq.read_table(folder / "meta" / "episodes").to_pylist()  # what a loader's filter sees
+    kept = [row["episode_index"] for row in rows if scores[row["episode_index"]]["kept"]]
+    assert kept == [number for number in range(5, 15) if number != SHAKEN + 5]
+    assert isinstance(scores[5]["tremor"], float)
+
+
+def test_the_metadata_of_episodes_is_written_with_scores_behind_its_own_columns(folder, tmp_path):
+    curate_file(Request(str(folder), Rule(keep=0.9, by="tremor"), sidecar=tmp_path / "s"))
+    before = sorted((folder / "meta" / "episodes").glob("*/*.parquet"))
+    after = sorted((tmp_path / "s" / "meta" / "episodes").glob("*/*.parquet"))
+    assert [file.name for file in after] == [file.name for file in before]
+    back, table = read_sidecar(tmp_path / "s"), pq.read_table(tmp_path / "s" / "meta" / "episodes")
+    own = pq.read_table(folder / "meta" / "episodes")
+    assert table.select(own.column_names).equals(own)
+    np.testing.assert_array_equal(table["rlassay/tremor"].to_numpy(), back.episodes["tremor"])
+    chosen = [row["episode_index"] for row in table.to_pylist() if row["rlassay/kept"]]
+    assert len(chosen) == 9 and SHAKEN + 5 not in chosen
+
+
+def test_episodes_that_share_a_number_are_refused_in_one_sentence():
+    from rlassay.curation.lerobot_scores import by_episode_index
+
+    columns = {"episode_index": np.array([4, 4]), "kept": np.array([True, False])}
+    with pytest.raises(DatasetError, match="done inside"):
+        by_episode_index(columns, ("kept",))
 
 
 def test_other_formats_are_numbered_by_their_rows(tmp_path):

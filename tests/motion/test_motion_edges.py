@@ -8,7 +8,10 @@ from motion_data import dataset_of, made_motion
 
 import rlassay
 from rlassay.data.dataset import Dataset
+from rlassay.errors import DatasetError
 from rlassay.motion.trajectories import Motion
+from rlassay.report.demonstrations import LISTED, demonstrations_view
+from rlassay.scoring.unrewarded import demonstrated
 
 pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
@@ -16,9 +19,19 @@ pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 def report_of(states, actions, starts=(0,), extras=None):
     data = dataset_of(Motion(np.asarray(states), np.asarray(actions), np.asarray(starts)), extras)
     report = rlassay.demonstrations(data)
-    json.dumps(report.to_dict(), allow_nan=False)
     assert len(report.table) == len(starts)
+    on_card_and_page(data)
     return report
+
+
+def on_card_and_page(data):
+    """What `score` tells of it, as JSON and as a part of the page."""
+    told = demonstrated(data, "rlassay score x.npz")
+    json.dumps(told, allow_nan=False)
+    view = demonstrations_view(told, "card0")
+    assert view is not None and len(view["episodes"]["rows"]) == min(data.episode_count, LISTED)
+    chart = view["charts"]["card0-timeline"]
+    assert sum(one["length"] for one in chart["episodes"]) <= len(data)
 
 
 def statuses(report):
@@ -110,7 +123,7 @@ def test_discrete_actions():
     )
     report = rlassay.demonstrations(data)
     assert "saturation" not in report.table.scores and "disagreement" in report.table.scores
-    json.dumps(report.to_dict(), allow_nan=False)
+    on_card_and_page(data)
 
 
 def test_equal_episodes():
@@ -118,3 +131,16 @@ def test_equal_episodes():
     states, actions = np.tile(made.states, (15, 1)), np.tile(made.actions, (15, 1))
     report = report_of(states, actions, np.arange(15) * 120)
     assert statuses(report)["repetitions"] == "look"
+
+
+def test_the_score_of_two_frames_is_one_sentence_on_why():
+    data = dataset_of(Motion(np.array([[0.0], [1.0]]), np.array([[0.1], [0.2]]), np.array([0])))
+    with pytest.raises(DatasetError, match="2 transitions are too few to learn anything from"):
+        rlassay.score(data)
+
+
+def test_the_card_of_one_episode_has_its_warnings():
+    made = made_motion(count=1, length=300)
+    card = rlassay.score(dataset_of(made), scores=["knn_entropy"])
+    assert "one_episode" in {warning.code for warning in card.warnings}
+    assert any("no timestamps" in caution for caution in card.demonstrations["cautions"])

@@ -85,3 +85,12 @@ def test_compare_warns_on_every_card_and_ranks_by_the_verdict_first():
 def test_files_without_a_forecast_have_no_first_ranking():
     small = [walks(episodes=5, length=20, seed=seed, source=f"s{seed}") for seed in (0, 1)]
     assert list(rlassay.compare(small, scores=["return"]).ranking) == ["return"]
+
+
+def test_one_file_without_a_forecast_is_named():
+    large = walks(episodes=40, length=30, source="large")
+    small = walks(episodes=5, length=20, source="small")
+    found = rlassay.compare([large, small], scores=["return"])
+    assert list(found.ranking) == ["return"]
+    told = [w for w in found.cards[0].warnings if w.code == "not_ranked_by_verdict"]
+    assert len(told) == 1 and "small has no forecast" in told[0].message

@@ -125,6 +125,8 @@ def made_tables(folder):
         for seed in range(3)
     ]
     write_table(folder / "runs.csv", runs, list(runs[0]), {})
+    seconds = [{"score_name": name, "seconds": 1.0} for name in ("tremor", "idle")]
+    write_table(folder / "seconds.csv", seconds, list(seconds[0]), {})
 
 
 def test_the_table_names_the_scores_of_the_rule_and_the_gains(tmp_path):
@@ -135,8 +137,45 @@ def test_the_table_names_the_scores_of_the_rule_and_the_gains(tmp_path):
     gains = {row["arm"]: row for row in read_table(tmp_path / "demonstrations" / "gains.csv")}
     assert gains["tremor"]["mean"] == 10 and gains["idle"]["mean"] == -5
     assert gains["tremor"]["qualifies"] == "True" and gains["idle"]["qualifies"] == "False"
+    assert "Help the policy: tremor. Detect, do not help: none. " in text
+    assert "Default of `curate --by` without rewards: tremor." in text
     best = read_table(tmp_path / "demonstrations" / "detection_summary.csv")[0]
     assert best["score_name"] == "tremor" and best["middle"] == 0.9
+
+
+def test_nothing_is_judged_before_all_runs_are_there(tmp_path):
+    folder = tmp_path / "demonstrations"
+    made_tables(folder)
+    runs = read_table(folder / "runs.csv")
+    runs.append({**runs[0], "score": None, "key": "later"})
+    write_table(folder / "runs.csv", runs, list(runs[0]), {"missing": ["tremor seed 9"]})
+    text, missing = study("demonstrations", results=tmp_path)
+    assert "not complete, 9 of 10 runs" in text and missing == ["tremor seed 9"]
+    assert "qualifies" not in text and not (folder / "gains.csv").exists()
+    found = read_table(folder / "detection.csv")
+    write_table(folder / "detection.csv", found, list(found[0]), {"missing": ["lag weak"]})
+    text, _ = study("demonstrations", results=tmp_path)
+    assert text == "Detection is not complete, 3 of 4 cells; nothing is judged before.\n"
+
+
+def test_a_score_that_detects_and_does_not_help_is_listed(tmp_path):
+    folder = tmp_path / "demonstrations"
+    made_tables(folder)
+    runs = read_table(folder / "runs.csv")
+    worse = [{**row, "score": 40.0} if row["arm"] == "tremor" else row for row in runs]
+    write_table(folder / "runs.csv", worse, list(runs[0]), {})
+    text, _ = study("demonstrations", results=tmp_path)
+    assert "Help the policy: none was shown to. Detect, do not help: tremor. " in text
+    assert "without rewards: bc_surprise." in text
+
+
+def test_cells_run_seed_by_seed_and_defect_by_defect(datasets):
+    grids = [policy.policy_cells(name, datasets, ["tremor"]) for name in ("A", "B")]
+    order = [cell.columns for cell in policy.in_order(grids)]
+    assert [one["seed"] for one in order] == sorted(one["seed"] for one in order)
+    first = order[:6]  # both environments, all three arms, of the first defect
+    assert {one["defect"] for one in first} == {"noise_on_actions"}
+    assert [one["environment"] for one in first] == ["A"] * 3 + ["B"] * 3
 
 
 def test_rows_of_detection_count_as_done_when_one_area_is_known(tmp_path):

@@ -12,7 +12,7 @@ from rlassay.collect.settings import TD3Settings
 from rlassay.collect.zoo import add_to_zoo
 from rlassay.engine.store import RunStore
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.study import confirm, d4rl, fig1, study, table1, table2
+from rlassay.study import confirm, cql, d4rl, fig1, study, table1, table2
 from rlassay.study.analysis.correlate import POOLED, min_max
 from rlassay.study.analysis.questions import Grid, dataset_weights
 from rlassay.study.d4rl import find_files
@@ -264,6 +264,30 @@ def test_table2_draws_scores_and_paired_gains(tmp_path):
     assert "gain over iql" in svg and "normalised return" in svg
     study("table2", results=tmp_path)
     assert (tmp_path / "table2" / "figure.svg").read_text() == svg  # no diff where nothing changed
+
+
+def test_cql_passes_where_it_reaches_half_of_bc_in_every_environment(tmp_path):
+    """Of two variants one passes everywhere, the other fails in one environment by a hair."""
+    clones = [
+        {"environment": env, "dataset": "expert", "agent": "bc", "score": 100.0}
+        for env in cql.ENVIRONMENTS
+    ]
+    write_table(tmp_path / "table1" / "runs.csv", clones, list(clones[0]), {})
+    good, weak = list(cql.VARIANTS)[:2]
+    rows = [
+        {
+            "environment": env,
+            "variant": name,
+            "score": 49.9 if (name, env) == (weak, "Walker2d-v5") else 50.0,
+        }
+        for env in cql.ENVIRONMENTS
+        for name in (good, weak)
+    ]
+    write_table(tmp_path / "cql" / "runs.csv", rows, list(rows[0]), {"complete": True})
+    text, _ = study("cql", results=tmp_path)
+    assert text.startswith(f"Reach half of BC on `expert` in every environment: {good}.")
+    write_table(tmp_path / "cql" / "runs.csv", rows[:2], list(rows[0]), {"complete": True})
+    assert study("cql", results=tmp_path)[0].startswith("No variant of CQL")
 
 
 def test_confirm_judges_by_paired_intervals(tmp_path):

@@ -161,16 +161,16 @@ def test_candidates_see_a_conflict_that_lowers_what_is_reached():
             by_value=70 * (1 - 0.5 * c),
             conflict=c,
             reachable=Case(environment, "", {}, {}).in_returns(65),
-            best_tenth=90,
-            best_tenth_error=0.1,
+            world_loss=1 - c,
         )
         for environment in ("Hopper-v5", "HalfCheetah-v5", "Walker2d-v5")
         for dataset, c in zip(MIXTURES, (0.1, 0.4, 0.6, 0.9), strict=True)
     ]
     rows = candidates.candidate_rows(cases, "cloning")
     found = {row["candidate"]: row["rmse"] for row in rows}
-    assert list(found) == ["return", "half", "reachable", "conflict"]
+    assert list(found) == ["return", "half", "reachable", "conflict", "learned world"]
     assert found["conflict"] == pytest.approx(0, abs=1e-9) and candidates.choose(rows) == "conflict"
+    assert candidates.choose(rows, refined=False) in ("return", "half", "reachable")
 
 
 def test_a_later_candidate_has_to_be_better_by_a_twentieth():

@@ -6,7 +6,7 @@ import functools
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from rlassay.agents.agent import Agent, AgentKind, Shapes, ValueSettings, hidden
 from rlassay.agents.columns import Batch
 from rlassay.agents.learner import Learner, descend, descend_in_parts, network_rng, new_learner
 from rlassay.kernel import nets
+from rlassay.settings import added_later
 
 LOG_STD_BOUNDS = (-5.0, 2.0)
 MEAN_BOUND = 9.0
@@ -35,6 +36,10 @@ class CQLSettings(ValueSettings):
     conservative_temperature: float = 1.0  # of the soft maximum over proposed actions
     action_samples: int = 10  # of each of three proposals: uniform, policy, policy at the successor
     cloning_share: float = 0.04  # of the updates, in which the actor clones instead
+    # Many recorded actions lie at a bound, where the likelihood of a tanh policy has no end: how far inside it sees them.
+    likelihood_margin: float = added_later(0.0)
+    # With `values` the conservative weight is multiplied by the mean |Q| of the data, as the squared error grows.
+    conservative_scaling: Literal["none", "values"] = added_later("none")
 
 
 class CQLState(NamedTuple):
@@ -74,17 +79,28 @@ def critic_loss(
         values[:, 1:] - log_density.T, data_values, settings.conservative_temperature
     )
     error = losses.twin_squared_error(data_values, target)
-    return error + settings.conservative_weight * gap, (error, gap)
+    weight: float | jax.Array = settings.conservative_weight
+    if settings.conservative_scaling == "values":
+        weight = weight * losses.mean_absolute(data_values)
+    return error + weight * gap, (error, gap)
 
 
 def actor_loss(
-    actor: nets.Params, critic: nets.Params, log_temperature: jax.Array, batch: Batch, cloning, key
+    actor: nets.Params,
+    critic: nets.Params,
+    log_temperature: jax.Array,
+    batch: Batch,
+    cloning,
+    key,
+    *,
+    margin: float = 0.0,
 ) -> tuple[jax.Array, tuple[Normal, jax.Array, jax.Array]]:
     """SAC's loss, with the data's likelihood instead of Q while `cloning`; aux: policy, entropy, mean Q."""
     policy = distribution(actor, batch.observations)
     actions, log_prob = losses.tanh_gaussian(*policy, jax.random.normal(key, policy[0].shape))
     q = nets.scalar(critic, batch.observations, actions).min(axis=0)
-    likelihood = losses.tanh_gaussian_log_prob(*policy, batch.actions)
+    recorded = jnp.clip(batch.actions, margin - 1, 1 - margin) if margin else batch.actions
+    likelihood = losses.tanh_gaussian_log_prob(*policy, recorded)
     goal = jnp.where(cloning, likelihood, q)
     entropy_weight = jnp.exp(log_temperature)
     return (entropy_weight * log_prob - goal).mean(), (policy, log_prob.mean(), q.mean())
@@ -152,7 +168,7 @@ def step(settings: CQLSettings, shapes: Shapes, state: CQLState, columns, inputs
     actor, loss, (policy, log_prob, q) = descend(
         actor_adam,
         state.actor,
-        actor_loss,
+        partial(actor_loss, margin=settings.likelihood_margin),
         state.critic.params,
         state.log_temperature.params,
         batch,

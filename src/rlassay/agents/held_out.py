@@ -78,7 +78,7 @@ class Examples:
         # a ratio of two means varies as the mean of these does
         residuals = (errors - share * self.constant) / self.constant.mean()
         variance, groups = Resampling().variance([(residuals, self.episodes)])
-        return HeldOut(share, interval([share], variance, groups))
+        return HeldOut(share, interval([share], variance, groups, possible=(0.0, np.inf)))
 
     def errors(self, policy: Policy) -> np.ndarray:
         """Squared error in units of the actions' variance, or log-loss, row by row."""

@@ -65,7 +65,7 @@ def inspect_command(
     for source in sources:
         with gate.reading(source):
             inspection, data = inspect_loaded(source, rules=held, **read.options)
-            movements.append(_movement(inspection, data) if movement else None)
+            movements.append(_movement(inspection, data, read.options) if movement else None)
             inspections.append(inspection)
             cases = gating.inspection_cases(inspection)
             gate.judge(source, cases, gating.inspection_facts(inspection, data))
@@ -84,22 +84,20 @@ def _rules(path: Path | None) -> dict[str, Any] | None:
     return read_rules(path)
 
 
-def _movement(inspection: Inspection, data: Dataset | None) -> dict[str, Any] | None:
+def _movement(
+    inspection: Inspection, data: Dataset | None, options: dict[str, Any]
+) -> dict[str, Any] | None:
     """Data without rewards: what its movements say, and how to open the first episode worth watching."""
     if data is None or data.rewards is not None or inspection["shapes"].status == "fail":
         return None
+    from rlassay.formats import with_extras
     from rlassay.motion import demonstrations
+    from rlassay.motion.opening import open_commands
 
+    data = with_extras(data, data.origin.source, **options)
     report = demonstrations(data)
-    told = report.to_dict()
-    if data.origin.format == "lerobot" and Path(data.origin.source).is_dir():
-        from rlassay.formats.episode_lists import lerobot_indices, lerobot_show_commands
-
-        source = Path(data.origin.source)
-        if report.watch:
-            first = data.episode_starts[report.watch[0].episode]
-            told["open"] = lerobot_show_commands(source, int(lerobot_indices(source)[1][first]))
-    return told
+    commands = open_commands(data, report)
+    return report.to_dict() | ({"open": commands} if commands else {})
 
 
 def _json(

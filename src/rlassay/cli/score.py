@@ -158,6 +158,12 @@ def score_command(
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
     everything: EveryScoreOption = False,
+    refine: Annotated[
+        bool,
+        typer.Option(
+            "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+        ),
+    ] = False,
     no_store: NoStoreOption = False,
     out: OutOption = None,
     workers: WorkersOption = None,
@@ -172,7 +178,7 @@ def score_command(
     sources = gating.expanded(paths) if paths else _samples()
     _refuse_one_table_of_many(episodes, sources, out)
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
-    options["read"] = read.options
+    options |= {"read": read.options, "refine": refine}
     if everything and scores is None:
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)

@@ -23,7 +23,7 @@ NameArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, real or demonstrations.",
+        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, cql, real or demonstrations.",
     ),
 ]
 DataOption = Annotated[

@@ -95,10 +95,22 @@ class ZooActors:
 
     @property
     def runs(self) -> dict[str, Any]:
-        return self.manifest["environments"][self.env_id]["runs"]
+        """Our own runs, and those of other algorithms under numbers of their own."""
+        environment = self.manifest["environments"][self.env_id]
+        return {**environment.get("others", {}), **environment["runs"]}
 
     def seeds(self) -> list[int]:
-        return sorted(int(seed) for seed, run in self.runs.items() if not run.get("replaced_by"))
+        """Of our own runs: what recipes are made of unless they ask for others."""
+        own = self.manifest["environments"][self.env_id]["runs"]
+        return sorted(int(seed) for seed, run in own.items() if not run.get("replaced_by"))
+
+    def others(self) -> list[int]:
+        """Numbers of the runs of other algorithms."""
+        return sorted(int(n) for n in self.manifest["environments"][self.env_id].get("others", {}))
+
+    def mean_return(self, seed: int, step: int) -> float:
+        """Of an actor, without noise, as the manifest says."""
+        return float(self.runs[str(seed)]["actors"][str(step)]["mean_return"])
 
     def actor(self, seed: int, step: int) -> Policy:
         """One actor, once its file is the one the manifest describes (a manifest of version 0.1 has no hashes)."""

@@ -18,6 +18,7 @@ from rlassay.rollout import evaluate
 
 EVALUATION_EPISODES = 20
 EVALUATION_SEED = 1_000_003  # apart from every seed a training run evaluates with
+OTHERS_FROM = 100  # numbers of runs of other algorithms begin here, apart from the seeds of ours
 
 
 def add_to_zoo(
@@ -47,7 +48,10 @@ def add_to_zoo(
         run |= {"settings": settings, "curve": actors.curve(seed)}
         for step in sorted(wanted):
             if str(step) not in run["actors"]:
-                run["actors"][str(step)] = _store_actor(folder, actors, seed, step)
+                path = actor_path(folder, actors.env_id, seed, step)
+                run["actors"][str(step)] = _store_actor(
+                    path, actors.actor(seed, step), actors.env_id
+                )
                 write_json(folder / MANIFEST, manifest)
     manifest["software"] = software_versions()
     write_json(folder / MANIFEST, manifest)
@@ -70,12 +74,26 @@ def add_hashes(folder: Path) -> None:
     write_json(folder / MANIFEST, manifest)
 
 
-def _store_actor(folder: Path, actors: RunActors, seed: int, step: int) -> dict[str, Any]:
-    path = actor_path(folder, actors.env_id, seed, step)
-    full = actors.actor(seed, step)
+def add_other(folder: Path, about: dict[str, Any], policy: Policy) -> dict[str, Any]:
+    """Store the actor of another algorithm beside our runs, where no recipe takes it unasked.
+
+    `about` says where it comes from: environment, algorithm, seed, steps, settings, software, curve.
+    """
+    manifest = load_manifest(folder)
+    env_id, step = about["environment"], about["steps"]
+    number = OTHERS_FROM + about["seed"]
+    actor = _store_actor(actor_path(folder, env_id, number, step), policy, env_id)
+    told = {key: value for key, value in about.items() if key not in ("environment", "steps")}
+    others = manifest["environments"][env_id].setdefault("others", {})
+    others[str(number)] = {**told, "actors": {str(step): actor}}
+    write_json(folder / MANIFEST, manifest)
+    return actor
+
+
+def _store_actor(path: Path, full: Policy, env_id: str) -> dict[str, Any]:
     full.save(path, half=True)
-    stored = _evaluation(Policy.load(path), actors.env_id)
-    before = _evaluation(full, actors.env_id)
+    stored = _evaluation(Policy.load(path), env_id)
+    before = _evaluation(full, env_id)
     return {
         **stored,
         "mean_return_full_precision": before["mean_return"],

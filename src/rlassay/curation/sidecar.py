@@ -13,6 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from rlassay import __version__
+from rlassay.curation.lerobot_scores import (
+    META,
+    by_episode_index,
+    signal_metadata,
+    write_episode_metadata,
+)
 from rlassay.data.dataset import Dataset
 from rlassay.engine.files import replacing_folder
 from rlassay.errors import DatasetError
@@ -41,6 +48,10 @@ class Sidecar:
         scores = {name: self.episodes[name] for name in self.about["episode_scores"]}
         directions = {n: told["direction"] for n, told in self.about["episode_scores"].items()}
         return EpisodeTable(self.episodes["start"], self.episodes["length"], scores, directions)
+
+    def by_episode_index(self) -> dict[int, dict[str, Any]]:
+        """`kept` and every score under the dataset's own `episode_index`, for a filter of episodes."""
+        return by_episode_index(self.episodes, ("kept", *self.about["episode_scores"]))
 
 
 def make_sidecar(data: Dataset, kept: np.ndarray, chosen_by: Mapping[str, Any] | None) -> Sidecar:
@@ -97,17 +108,42 @@ def check_place(folder: Path, force: bool) -> None:
 
 def write_sidecar(folder: Path, sidecar: Sidecar) -> None:
     """The folder is whole or unchanged."""
+    with replacing_folder(folder) as temporary:
+        temporary.mkdir(parents=True, exist_ok=True)
+        _write_episodes(temporary / EPISODES, sidecar)
+        _write_frames(temporary / FRAMES, sidecar)
+        source = Path(sidecar.about["source"])
+        numbers = sidecar.episodes["episode_index"]
+        whole = len(np.unique(numbers)) == len(numbers)  # no episode ends inside another
+        if whole and sidecar.about["format"] == "lerobot" and (source / META).is_dir():
+            write_episode_metadata(source, temporary, sidecar.by_episode_index())
+        (temporary / ABOUT).write_text(json.dumps(sidecar.about, indent=1) + "\n")
+
+
+def _write_episodes(path: Path, sidecar: Sidecar) -> None:
     import pyarrow as pa
     import pyarrow.parquet
 
-    with replacing_folder(folder) as temporary:
-        temporary.mkdir(parents=True, exist_ok=True)
-        for name, columns in ((EPISODES, sidecar.episodes), (FRAMES, sidecar.frames)):
-            arrays = {key: pa.array(column, from_pandas=True) for key, column in columns.items()}
-            schema = {"rlassay": SCHEMA}
-            table = pa.table(arrays).replace_schema_metadata(schema)
-            pyarrow.parquet.write_table(table, temporary / name)
-        (temporary / ABOUT).write_text(json.dumps(sidecar.about, indent=1) + "\n")
+    arrays = {name: pa.array(column, from_pandas=True) for name, column in sidecar.episodes.items()}
+    table = pa.table(arrays).replace_schema_metadata({"rlassay": SCHEMA})
+    pyarrow.parquet.write_table(table, path)
+
+
+def _write_frames(path: Path, sidecar: Sidecar) -> None:
+    """One group of rows an episode; an unknown score is NaN, as in the layout that this follows."""
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    about = sidecar.about
+    scored = {"by": "rlassay", "version": __version__, "fingerprint": about["fingerprint"]}
+    described = {"rlassay": SCHEMA, **signal_metadata(about["frame_scores"], scored)}
+    columns = {name: np.asarray(column) for name, column in sidecar.frames.items()}
+    table = pa.table(columns).replace_schema_metadata(described)
+    with pyarrow.parquet.ParquetWriter(path, table.schema) as writer:
+        for start, length in zip(
+            sidecar.episodes["start"], sidecar.episodes["length"], strict=True
+        ):
+            writer.write_table(table.slice(int(start), int(length)))
 
 
 def read_sidecar(folder: str | Path) -> Sidecar:

@@ -84,6 +84,13 @@ def require_format(name: str | None) -> None:
         raise SettingsError("unknown format", allowed=READ_FORMATS, got=name)
 
 
+def with_extras(data: Dataset, source: Any, **options: Any) -> Dataset:
+    """Data that was loaded from `source`, with the arrays beside its columns; nothing else about it changes."""
+    if isinstance(source, Dataset):
+        return data
+    return _with_origin(data, extras=load(source, extras=True, **options).origin.extras)
+
+
 def _load(source: Any, format: str | None, options: ReadOptions) -> Dataset:
     if isinstance(source, str) and hub.is_hub(source):
         return _load_fetched(hub.fetch(source), format, options)

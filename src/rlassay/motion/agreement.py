@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from rlassay.motion.trajectories import Motion, episode_means, neighbours, principal, thinned
@@ -23,8 +25,19 @@ def disagreement(motion: Motion) -> np.ndarray:
     return episode_means(motion.episode[rows], errors, motion.count)
 
 
+_known: weakref.WeakKeyDictionary[Motion, tuple[np.ndarray, np.ndarray]]
+_known = weakref.WeakKeyDictionary()
+
+
 def disagreement_of_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """The rows that are asked, evenly inside episodes, and their values; none where there is nothing to compare."""
+    """The rows that are asked, evenly inside episodes, and their values; remembered, because frames and episodes ask."""
+    if motion not in _known:
+        _known[motion] = _disagreement_of_rows(motion)
+    return _known[motion]
+
+
+def _disagreement_of_rows(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+    """None where there is nothing to compare."""
     if motion.count < 2 or motion.scaled_states.shape[1] == 0:
         return np.empty(0, np.int64), np.empty(0)
     rows = thinned(motion, ROWS)

@@ -12,6 +12,7 @@ from rlassay.motion.enough import LearningCurve
 from rlassay.motion.joints import Joints
 from rlassay.motion.modes import Modes
 from rlassay.motion.scores import EPISODE_SCORES
+from rlassay.motion.tasks import OTHER_TASK
 from rlassay.motion.tracking import track
 from rlassay.motion.trajectories import Motion
 
@@ -120,8 +121,8 @@ def of_joints(joints: Joints, count: int) -> Iterable[Finding]:
         yield Finding(
             f"still_{joints.kind}",
             "look",
-            f"column {column} of the {joints.kind} does not change in episodes {listed(episodes)} "
-            "and does in the others",
+            f"column {column} of the {joints.kind} does not change in "
+            f"{'episode' if len(episodes) == 1 else 'episodes'} {listed(episodes)} and does in the others",
         )
 
 
@@ -139,6 +140,16 @@ def of_marks(motion: Motion) -> Iterable[Finding]:
             f"{counted(len(names), 'task')}, episodes of each: {', '.join(told[:SHOWN])}{more}"
         )
         yield Finding("tasks", "good", message)
+
+
+def of_labels(columns: Mapping[str, np.ndarray]) -> Iterable[Finding]:
+    doubtful = np.flatnonzero(columns["task_mismatch"] > OTHER_TASK)
+    if len(doubtful):
+        message = (
+            f"{counted(len(doubtful), 'episode')} take the course of another task than the labelled one: "
+            f"{listed(doubtful)}"
+        )
+        yield Finding("task_labels", "look", message)
 
 
 def of_repetitions(columns: Mapping[str, np.ndarray]) -> Iterable[Finding]:

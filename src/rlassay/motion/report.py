@@ -16,7 +16,7 @@ from rlassay.motion.enough import LearningCurve, learning_curve
 from rlassay.motion.findings import Finding
 from rlassay.motion.joints import Joints, ranges
 from rlassay.motion.modes import Modes, find_modes
-from rlassay.motion.scores import EPISODE_SCORES, described, episode_score, measure
+from rlassay.motion.scores import EPISODE_SCORES, OF_LABELS, described, episode_score, measure
 from rlassay.motion.tracking import Tracking, track
 from rlassay.motion.trajectories import Motion, motion_of
 from rlassay.motion.watch import Watched, worth_watching
@@ -94,9 +94,13 @@ def demonstrations(data: Any, *, seed: int = 0) -> MotionReport:
     """Look at demonstrations without asking for rewards. `data` is anything that `rlassay.load` takes."""
     from rlassay.formats import load
 
-    began = time.perf_counter()
     dataset = load(data, extras=True)
-    motion = motion_of(dataset)
+    return report_of(dataset, motion_of(dataset), seed)
+
+
+def report_of(dataset: Dataset, motion: Motion, seed: int = 0) -> MotionReport:
+    """The same for a motion that was taken from the dataset already."""
+    began = time.perf_counter()
     columns = measure(motion)
     modes, curve = find_modes(motion, seed), learning_curve(motion, seed)
     joints = {kind: ranges(motion, kind) for kind in ("states", "actions")}
@@ -137,6 +141,7 @@ def _findings(
     for each in joints.values():
         found += tell.of_joints(each, motion.count)
     found += tell.of_marks(motion)
+    found += tell.of_labels(columns)
     found += tell.of_repetitions(columns)
     found += tell.of_length(motion, columns)
     return tuple(found)
@@ -148,8 +153,11 @@ def _cautions(motion: Motion, columns: Mapping[str, np.ndarray]) -> list[str]:
         told.append(f"{tell.counted(motion.count, 'episode')}: too few to call one of them unusual")
     if motion.low is None and not motion.discrete:
         told.append("the bounds of the actions are unknown; saturation counts the data's extremes")
-    unmarked = {"success"} if motion.success is None else set()
-    missing = [n for n in EPISODE_SCORES if n not in unmarked and not np.isfinite(columns[n]).any()]
+    missing = [
+        name
+        for name in EPISODE_SCORES
+        if name not in OF_LABELS and not np.isfinite(columns[name]).any()
+    ]
     if missing:
         told.append(f"these scores cannot be computed here: {', '.join(missing)}")
     return told

@@ -16,6 +16,7 @@ from rlassay.motion.length import adjust_for_length
 from rlassay.motion.likeness import distinctness
 from rlassay.motion.pauses import frozen, idle, saturation, stalled
 from rlassay.motion.smoothness import jitter, smoothness, tremor
+from rlassay.motion.tasks import task_mismatch
 from rlassay.motion.tracking import lag_error, tracking_error
 from rlassay.motion.trajectories import Motion
 
@@ -125,9 +126,17 @@ EPISODE_SCORES: dict[str, EpisodeScore] = {
         distinctness,
         0.1,
     ),
+    "task_mismatch": EpisodeScore(
+        "Task mismatch",
+        "share of the 8 episodes with the nearest courses that carry another task's label",
+        "lower",
+        task_mismatch,
+        0.1,
+    ),
     "success": EpisodeScore("Success", "1 where the file marks a success", "higher", success, 1.0),
 }
 UNADJUSTED = ("success",)  # a mark, not a measurement
+OF_LABELS = ("success", "task_mismatch")  # ask for labels beside the columns, which few files have
 
 
 def known_names() -> list[str]:

@@ -1,11 +1,10 @@
 """Chart specifications of the page: plain numbers that the page's script draws with BokehJS.
 
-Under each chart stands one sentence on what it shows here, computed from the very numbers that are drawn. Long columns travel as base64 of little-endian float32 or int32, about half of their decimal text.
+Under each chart stands one sentence on what it shows here, computed from the very numbers that are drawn. Long columns travel packed.
 """
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -22,6 +21,7 @@ from rlassay.report.series import (
     top_share_mean,
 )
 from rlassay.results.card import Scorecard
+from rlassay.results.packing import packed
 
 Spec = dict[str, Any]
 UNITS = {"value": "discounted sum of rewards", "action": "in the units of the file"}
@@ -30,14 +30,6 @@ TRAINING_POINTS = 400
 DISTRIBUTIONS = {"value": "Value of actions", "action": "Actions"}
 NAMED_AT_MOST = 4  # datasets that a sentence names one by one
 SETTLED = 0.01  # a change over the last tenth below this share of the value counts as flat
-
-
-def packed(values: np.ndarray) -> Spec:
-    """A column for the page's script; whole numbers stay exact."""
-    array = np.asarray(values, dtype=float)
-    whole = bool(np.all(array == np.round(array)) and np.all(np.abs(array) < 2**31))
-    kind = "i4" if whole else "f4"
-    return {kind: base64.b64encode(array.astype(f"<{kind}").tobytes()).decode()}
 
 
 def rounded(values: Any, digits: int = 6) -> list[float]:

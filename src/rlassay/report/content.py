@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rlassay.report import charts, words
+from rlassay.report.demonstrations import demonstrations_view
 from rlassay.report.series import episodes_of, thin
 from rlassay.report.verdicts import verdict_of
 from rlassay.report.words import (
@@ -20,6 +21,7 @@ from rlassay.report.words import (
     without_copies,
 )
 from rlassay.results.card import Score, Scorecard
+from rlassay.results.packing import packed
 
 View = dict[str, Any]
 MARK = {"pass": "Pass", "warn": "Warning", "fail": "Fail"}
@@ -35,11 +37,14 @@ FACTS = {
 }
 
 
-def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
+def card_view(
+    card: Scorecard, name: str, key: str, point_limit: int, timeline_share: float = 1.0
+) -> View:
     """One dataset: words, rows of tables, and charts under ids that begin with `key`."""
     figures = {
         f"{key}-{place}": spec for place, spec in enumerate(_figures(card, point_limit)) if spec
     }
+    movement = demonstrations_view(card.demonstrations, key, timeline_share)
     return {
         "key": key,
         "name": name,
@@ -51,7 +56,8 @@ def card_view(card: Scorecard, name: str, key: str, point_limit: int) -> View:
         "explorer": next(
             ((chart, spec) for chart, spec in figures.items() if spec["kind"] == "episodes"), None
         ),
-        "charts": figures,
+        "movement": movement,
+        "charts": figures | (movement["charts"] if movement else {}),
         "checks": [_check_row(check) for check in card.inspection.get("checks") or []],
         "warnings": [
             {"message": words.plain(warning.message), "remedy": words.plain(warning.remedy)}
@@ -232,9 +238,7 @@ def explorer_spec(card: Scorecard, point_limit: int) -> charts.Spec | None:
     return {
         "kind": "episodes",
         "title": "Episodes",
-        "columns": {
-            words.plain(name): charts.packed(values) for name, values in shown.columns.items()
-        },
+        "columns": {words.plain(name): packed(values) for name, values in shown.columns.items()},
         "scores": [preferred, *[name for name in scores if name != preferred]],
         "directions": {name: score.direction for name, score in card.items()},
         "units": {name: words.plain(score.unit) for name, score in card.items()},

@@ -25,7 +25,7 @@ EPISODE_BYTES = 300_000  # of the page may hold episodes; the rest is BokehJS an
 MOST_POINTS, FEWEST_POINTS = 5_000, 100
 BYTES_PER_NUMBER = 16 / 3  # four bytes in base64
 BOKEH = ("bokeh.min.js", "bokeh-api.min.js")
-SCRIPTS = ("base.js", "charts.js", "ranking.js", "explorer.js", "start.js")
+SCRIPTS = ("base.js", "charts.js", "ranking.js", "explorer.js", "timeline.js", "start.js")
 
 
 def write_page(
@@ -68,8 +68,9 @@ def _render(
 ) -> str:
     names = words.unique_names(cards)
     limit = _points_per_card(cards[:detailed])
+    share = 1 / max(1, sum(bool(card.demonstrations) for card in cards[:detailed]))
     views = [
-        card_view(card, name, f"card{place}", limit)
+        card_view(card, name, f"card{place}", limit, share)
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
     several = several_view(cards, names, comparison, history) if len(cards) > 1 else None

@@ -43,7 +43,7 @@ class Episodes:
 
 def plain_card(card: Scorecard) -> Scorecard:
     """The card as its JSON would give it back: a fresh one holds NumPy arrays."""
-    parts = ("dataset", "settings", "diagnosis", "series", "inspection")
+    parts = ("dataset", "settings", "diagnosis", "series", "inspection", "demonstrations")
     return replace(card, **{part: json_values(getattr(card, part)) for part in parts})
 
 

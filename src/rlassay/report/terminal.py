@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from rlassay.report import words
+from rlassay.report.demonstrations import show_demonstrations
 from rlassay.report.series import ASCII_BLOCKS, BLOCKS, episodes_of, plain_card, sparkline
 from rlassay.report.table import Column, show_table
 from rlassay.report.verdicts import Told, verdict_of
@@ -71,6 +72,9 @@ def _show_card(card: Scorecard, console: Console, everything: bool) -> None:
     if told:
         console.print()
         _print_verdict(told, console)
+    if card.demonstrations:
+        console.print()
+        show_demonstrations(card.demonstrations, console)
     groups = words.grouped(words.without_copies(card))
     for group, names in groups.items() if everything else [("", words.headline(card))]:
         if names:

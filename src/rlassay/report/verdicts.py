@@ -20,7 +20,11 @@ LABELS = {
     "outside-calibration": "unlike the data that the forecast was calibrated on: a guess",
 }
 TONES = {"near-random": "bad", "weak": "warn", "expert-like": "good", "consistent": "good"}
-EXPECTED = {"cloning": "cloning", "offline_rl": "offline RL"}
+EXPECTED = {
+    "cloning": "cloning",
+    "offline_rl": "offline RL",
+    "best_part": "cloning its best fifth",
+}
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,9 @@ class Scorecard(Mapping[str, Score]):
     seconds: Mapping[str, float] = field(default_factory=dict[str, float])
     # empty: none was asked for; None: nothing can be said, and a warning says why
     verdict: Mapping[str, Any] | None = field(default_factory=dict[str, Any])
+    demonstrations: Mapping[str, Any] = field(
+        default_factory=dict[str, Any]
+    )  # of data without rewards: `rlassay.demonstrations/1`, timelines, next steps
 
     def __getitem__(self, name: str) -> Score:
         try:
@@ -143,6 +146,8 @@ class Scorecard(Mapping[str, Score]):
         }
         if self.verdict is None or self.verdict:
             card["verdict"] = self.verdict
+        if self.demonstrations:
+            card["demonstrations"] = self.demonstrations
         return json_values(card)
 
     def to_json(self, indent: int | None = 1) -> str:
@@ -174,8 +179,11 @@ class Scorecard(Mapping[str, Score]):
             raise DatasetError(
                 f"the scorecard is damaged ({error})", remedy="score the dataset again"
             ) from None
-        verdict = card.get("verdict", {})
-        return cls(scores=scores, warnings=warnings, verdict=verdict, **rest)
+        told = {
+            "verdict": card.get("verdict", {}),
+            "demonstrations": card.get("demonstrations", {}),
+        }
+        return cls(scores=scores, warnings=warnings, **told, **rest)
 
 
 @dataclass(frozen=True)

@@ -17,38 +17,50 @@ from rlassay.results.provenance import card_software, describe_data
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
+from rlassay.scoring.unrewarded import demonstrated
 from rlassay.transport.settings import RELATIVE_EPSILON
 from rlassay.verdict.verdict import verdict_of
 
 TINY = 1_000  # transitions below which learned scores rest on little
 
 
-def make_card(assessment: Assessment, names: Sequence[str], command: str) -> Scorecard:
-    """Measure the named scores and describe how they came about."""
+def make_card(
+    assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
+) -> Scorecard:
+    """Measure the named scores and describe how they came about; `refined` adds the clone in a learned world."""
     data = assessment.whole
     scores, missing = measure_all(assessment, names)
     if not scores:
-        name, reason = missing[0]
+        asked = [each for each in missing if each[1].code != "no_rewards"]
+        name, reason = (asked or missing)[0]  # where some need no reward, why they are missing, too
         raise DatasetError(
             f"none of the scores asked for can be computed from {data.origin.source}: {name} is not given: {reason.what}",
             remedy=reason.remedy,
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
-    verdict, doubts = verdict_of(data, assessment.reference, inspection, command)
+    measured, doubts = _refined(assessment) if refined else ({}, [])
+    verdict, more = verdict_of(
+        data, assessment.reference, inspection, command, measured=measured or None
+    )
     figures = series(assessment)
+    demonstrations: dict[str, Any] = {}
+    if assessment.sample is None:  # episodes are numbered, and the sample's numbers are others
+        with assessment.clock.phase("scores"):
+            demonstrations = demonstrated(assessment.data, command, assessment.seeds[0])
     return Scorecard(
         dataset={**describe(data), **learned_from(assessment)},
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
-        diagnosis=diagnosis(assessment),
+        diagnosis=diagnosis(assessment) | ({"refine": measured} if measured else {}),
         series=figures,
         inspection=inspection,
         command=command,
         software=card_software(),
-        warnings=(*warnings, *doubts),
+        warnings=(*warnings, *doubts, *more),
         seconds=assessment.clock.seconds(),
         verdict=verdict,
+        demonstrations=demonstrations,
     )
 
 
@@ -58,6 +70,13 @@ def learned_from(assessment: Assessment) -> dict[str, Any]:
         return {}
     lengths = assessment.whole.episode_lengths[assessment.sample]
     return {"learned_from": {"episodes": len(lengths), "transitions": int(lengths.sum())}}
+
+
+def _refined(assessment: Assessment) -> tuple[dict[str, Any], list[Caution]]:
+    from rlassay.scoring.refine import refine
+
+    with assessment.clock.phase("scores", compiles=True):
+        return refine(assessment.data, assessment.seeds[0])
 
 
 def describe(data: Dataset) -> dict[str, Any]:

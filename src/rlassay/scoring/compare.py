@@ -67,8 +67,24 @@ def rank_cards(
     if len(known) == len(cards) and len({score.unit for score in known}) == 1:
         ranking[VERDICT] = rank(known, sources)
     ranking |= {name: rank([card[name] for card in cards], sources) for name in names}
-    warned = [*same_data(cards, sources), *cautions]
+    warned = [*same_data(cards, sources), *_unforecast(sources, expected), *cautions]
     return Comparison(tuple(_with_warnings(card, warned) for card in cards), ranking)
+
+
+def _unforecast(sources: Sequence[str], expected: Sequence[Score | None]) -> list[Caution]:
+    """Why there is no ranking by the verdict though some of the files have a forecast."""
+    units = {score.unit for score in expected if score is not None}
+    without = [name for name, score in zip(sources, expected, strict=True) if score is None]
+    if not units or (not without and len(units) == 1):
+        return []
+    why = f"{', '.join(without)} has no forecast" if without else "the forecasts differ in unit"
+    return [
+        Caution(
+            "not_ranked_by_verdict",
+            f"there is no ranking by the score to expect: {why}",
+            "read the verdict of each card, or compare the others without it",
+        )
+    ]
 
 
 def expectation(card: Scorecard) -> Score | None:

@@ -7,6 +7,7 @@ episode's score is the mean over its transitions.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -15,6 +16,7 @@ from rlassay.data.cells import visited_cells
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.motion import scores as movement
+from rlassay.motion.length import adjust_for_length
 from rlassay.motion.trajectories import motion_of
 from rlassay.results.card import Direction
 from rlassay.results.episodes import EpisodeTable
@@ -39,7 +41,9 @@ DEFAULT = (
 MOVEMENT = tuple(
     movement.known_names()
 )  # need neither rewards nor a fit; computed where they are named
-OF_EPISODES = ("return", "coverage", *MOVEMENT)  # a transition has none
+# The other two that need no reward; like those of movement they come without what they owe to the length as well.
+LENGTH_ADJUSTED = tuple(f"{name}{movement.ADJUSTED}" for name in ("bc_surprise", "coverage"))
+OF_EPISODES = ("return", "coverage", *LENGTH_ADJUSTED, *MOVEMENT)  # a transition has none
 
 
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
@@ -48,13 +52,22 @@ def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> Epi
     data = assessment.whole
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
     moved = _movement(data, [name for name in names if name in MOVEMENT])
+    plain = functools.cache(functools.partial(_episode_values, assessment))
 
-    def values(assessment: Assessment, name: str) -> np.ndarray:
-        return _known(moved[name]) if name in moved else _episode_values(assessment, name)
+    def values(_: Assessment, name: str) -> np.ndarray:
+        if name in moved:
+            return _known(moved[name])
+        if name in LENGTH_ADJUSTED:
+            return adjust_for_length(plain(_unadjusted(name)), data.episode_lengths)
+        return plain(name)
 
     columns = dict(_available(assessment, names, values, skip=scores is None))
     directions: dict[str, Direction] = {name: _direction(assessment, name) for name in columns}
     return EpisodeTable(data.episode_starts, data.episode_lengths, columns, directions)
+
+
+def _unadjusted(name: str) -> str:
+    return name.removesuffix(movement.ADJUSTED)
 
 
 def _movement(data: Dataset, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -79,7 +92,7 @@ def transitions_of(
 def known_scores() -> list[str]:
     """Every name that `--by` knows: our own, each registered score that is a mean over rows, and those of movement."""
     registered = [name for name, spec in SCORES.items() if spec.per in ("row", "state", "anchor")]
-    return list(dict.fromkeys([*DEFAULT, *registered, *MOVEMENT]))
+    return list(dict.fromkeys([*DEFAULT, *registered, *LENGTH_ADJUSTED, *MOVEMENT]))
 
 
 def refuse_unknown(names: Sequence[str] | None) -> None:
@@ -109,8 +122,8 @@ def _available(
 
 
 def _direction(assessment: Assessment, name: str) -> Direction:
-    if name in OWN:
-        return OWN[name]
+    if name in OWN or name in LENGTH_ADJUSTED:
+        return OWN[_unadjusted(name)]
     if name in MOVEMENT:
         return movement.episode_score(name).direction
     return spec_of(name, assessment.settings.transport.estimator).direction

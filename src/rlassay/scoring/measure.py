@@ -66,7 +66,7 @@ def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) ->
     value = float(np.mean(per_seed))
     return Score(
         value=value,
-        interval=_possible(stats.interval(per_seed, variance, count), spec),
+        interval=stats.interval(per_seed, variance, count, possible=(spec.least, spec.most)),
         per_seed=tuple(per_seed),
         direction=spec.direction,
         unit=spec.unit,
@@ -76,14 +76,6 @@ def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) ->
         title=spec.title,
         meaning=spec.meaning,
     )
-
-
-def _possible(interval: tuple[float, float] | None, spec: ScoreSpec) -> tuple[float, float] | None:
-    """The interval without what the score cannot be."""
-    if interval is None:
-        return None
-    low, high = np.clip(interval, spec.least, spec.most)
-    return float(low), float(high)
 
 
 def _check(values: np.ndarray, group: np.ndarray, spec: ScoreSpec) -> None:

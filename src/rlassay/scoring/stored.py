@@ -10,6 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import rlassay
 from rlassay import critic, transport
 from rlassay import settings as change_settings
@@ -36,6 +38,7 @@ def card_task(
     seeds: Sequence[int],
     reference: Reference | None,
     read: Mapping[str, Any],
+    refine: bool = False,
 ) -> Task | None:
     """What names the card; None where a third party's function takes part, which may change without our knowing."""
     if not all_ours(chosen, names):
@@ -71,6 +74,7 @@ def asked_of(
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
+        **({"refine": True} if refine else {}),
     }
 
 
@@ -90,7 +94,17 @@ def _told(data: Dataset) -> dict[str, Any]:
         if not data.discrete_actions
         else None,
         "origin": dict(origin.pinned or {}),
+        "beside": None if data.rewards is not None else _digest(origin.extras),
     }
+
+
+def _digest(arrays: Mapping[str, np.ndarray]) -> str:
+    """Of what stands beside the columns: demonstrations are told apart by it, and no fingerprint knows it."""
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        digest.update(repr((name, arrays[name].dtype, arrays[name].shape)).encode())
+        digest.update(np.ascontiguousarray(arrays[name]).tobytes())
+    return digest.hexdigest()[:16]
 
 
 @functools.cache

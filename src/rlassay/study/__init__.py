@@ -16,7 +16,7 @@ from rlassay.study.grid.plan import PROFILES
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
-    "verdict",
+    *("conflict", "parts", "worlds", "verdict", "cql"),
     *("real", "demonstrations"),
 )
 _RAW = {
@@ -28,7 +28,11 @@ _RAW = {
     "confirm": ("confirm/scores.csv", "confirm/runs.csv"),
     "paper": ("long/paper_scores.csv", "long/scores.csv"),
     "curation": ("curation/runs.csv",),
+    "conflict": ("conflict/runs.csv",),
+    "parts": ("parts/runs.csv",),
+    "worlds": ("worlds/runs.csv",),
     "verdict": ("verdict/features.csv",),
+    "cql": ("cql/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
     "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),

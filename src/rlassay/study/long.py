@@ -33,6 +33,7 @@ from rlassay.study.grid.cells import Cell, Report, read_runs
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
 from rlassay.study.grid.plan import ENVIRONMENTS, LONG, MIXTURES, OTHERS, Profile
+from rlassay.study.grid.progress import progress_row
 from rlassay.study.side_by_side import mixtures_are_complete
 
 LONG_UPDATES = PROFILES["long"]["*"]["updates"]
@@ -87,9 +88,7 @@ def _progress(runs: Sequence[Row]) -> str:
         ("(c) mixtures, seed 1", MIXTURES, 1),
     ):
         mine = [run for run in runs if run["dataset"] in names and run["seed"] == seed]
-        done = sum(run["score"] is not None for run in mine)
-        diverged = sum(run["diverged_at"] is not None for run in mine)
-        rows.append({"part": part, "runs": len(mine), "done": done, "diverged": diverged})
+        rows.append(progress_row(part, mine))
     return markdown_table(rows, ["part", "runs", "done", "diverged"])
 
 

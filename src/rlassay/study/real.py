@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rlassay.engine.files import write_atomically
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.study.analysis.correlate import (
     correlation_columns,
@@ -54,6 +56,7 @@ COMPARED = (
     "bc_error",
     "extractable",
 )
+ALL_SETS, WITHOUT_LOWEST = "all sets", "without the lowest set"  # the second came after a look
 COUNTS = ("rows", "episodes", "clipped_rows", "terminals_made_timeouts")
 SHOWN = ("name", "repository", "rows", "episodes", "mean_return", "factor", "clipped_rows")
 
@@ -115,21 +118,26 @@ def render(results: Path) -> str:
     folder = results / "real"
     runs, scores = read_table(folder / "runs.csv"), read_table(folder / "scores.csv")
     reached, sets = returns_reached(runs), read_table(folder / "sets.csv")
-    text = "### The sets\n\n" + markdown_table(map(_counted, sets), SHOWN)
-    text += "\n### Scores, with one epsilon for all sets\n\n" + _scores_table(scores)
+    described = "### The sets\n\n" + markdown_table(map(_counted, sets), SHOWN)
+    text = "### Scores, with one epsilon for all sets\n\n" + _scores_table(scores)
     text += "\n### Returns that the agents reach\n\n" + _agents_table(runs, reached)
     scored = {row["dataset"] for row in scores if row["value"] is not None}
     if len(reached) < len(sets) or len(scored) < len(sets):
-        return f"{text}\n{len(reached)} of {len(sets)} sets have all agents; no correlation is shown before the last.\n"
+        return f"{described}\n{text}\n{len(reached)} of {len(sets)} sets have all agents; no correlation is shown before the last.\n"
     points = join_scores(scores, reached)
-    rows = correlation_rows(points, "real")
+    others = points.restrict(
+        points.y > points.y.min()
+    )  # one set lies far below: what remains without it?
+    rows = correlation_rows(points, ALL_SETS) + correlation_rows(others, WITHOUT_LOWEST)
     about = {"command": "rlassay study real", "complete": True, "datasets": len(reached)}
     write_table(folder / "correlations.csv", rows, correlation_columns(), about)
-    for kind in ("pearson", "spearman"):
-        shown = sorted((row for row in rows if row["kind"] == kind), key=_by_value)
-        text += f"\n### {kind.capitalize()} with the mean return of the agents\n\n"
-        text += markdown_table(shown, ["score_name", "n", "value", "low", "high"])
-    return text
+    for kind, panel in itertools.product(("pearson", "spearman"), (ALL_SETS, WITHOUT_LOWEST)):
+        shown = [row for row in rows if (row["kind"], row["panel"]) == (kind, panel)]
+        text += f"\n### {kind.capitalize()} with the mean return of the agents, {panel}\n\n"
+        columns = ["score_name", "n", "value", "low", "high"]
+        text += markdown_table(sorted(shown, key=_by_value), columns)
+    write_atomically(folder / "table.md", text)
+    return f"{described}\n{text}"
 
 
 def _counted(row: Row) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any
 
@@ -26,24 +26,44 @@ POINTS, LARGEST = "points", "share of the largest return"  # units of the half-w
 
 
 @dataclass(frozen=True)
+class Chosen:
+    """Which candidate is the forecast of what, and how wide its intervals are."""
+
+    forecasts: Mapping[str, str]  # of `cloning`, `offline_rl`, `best_part` once it has runs
+    half_widths: Mapping[str, Mapping[str, float]]  # by unit, then by forecast
+    coefficients: Mapping[str, float] = field(default_factory=dict)  # of what has a fitted one
+
+
+@dataclass(frozen=True)
 class Calibration:
-    """Which score is the forecast, how wide its intervals are, and the datasets behind them."""
+    """What was chosen and how wide its intervals are, and the datasets behind them."""
 
     oracle: str  # on which it was made
     environments: tuple[str, ...]
-    forecasts: Mapping[
-        str, str
-    ]  # of `cloning` and `offline_rl`: a name of `rlassay.verdict.forecast.FORECASTS`
-    half_widths: Mapping[str, Mapping[str, float]]  # by unit, then by forecast
+    forecasts: Mapping[str, str]  # names of `rlassay.verdict.forecast.FORECASTS`
+    half_widths: Mapping[str, Mapping[str, float]]
     ranges: Mapping[str, Sequence[float]]
     agent: str  # the value-based agent that reached most on average
     datasets: Sequence[Mapping[str, Any]]
     version: int = VERSION
+    refined: Chosen | None = (
+        None  # what a card goes by with `--refine`, where the rule chose something else
+    )
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Calibration:
-        known = {name: content[name] for name in cls.__dataclass_fields__}
-        return cls(**{**known, "environments": tuple(known["environments"])})
+        known = {name: content[name] for name in cls.__dataclass_fields__ if name != "refined"}
+        refined = content.get("refined")
+        return cls(
+            **{**known, "environments": tuple(known["environments"])},
+            refined=None if refined is None else Chosen(**refined),
+        )
+
+    def chosen(self, measured: Mapping[str, float] | None) -> Chosen:
+        """What a card goes by: the refined choice where everything that it reads was measured."""
+        if measured and self.refined is not None:
+            return self.refined
+        return Chosen(self.forecasts, self.half_widths)
 
 
 @functools.lru_cache(maxsize=1)

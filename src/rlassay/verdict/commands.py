@@ -10,8 +10,8 @@ from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
 from rlassay.inspection.results import repaired_name
 from rlassay.verdict.labels import Action
+from rlassay.verdict.parts import BEST_PART
 
-BEST_PART = 0.2  # of the episodes that `clone-best-part` keeps
 READING = ("--format", "--env", "--mask", "--max-episode-steps", "--observation-keys", "--map")
 _GYMNASIUM = re.compile(
     r"(Hopper|HalfCheetah|Walker2d|Ant|Humanoid|HumanoidStandup|Swimmer|Reacher|Pusher"
@@ -42,8 +42,13 @@ def command_for(action: Action, data: Dataset, agent: str, scored_by: str, menda
 
 
 def training_command(data: Dataset, agent: str, reading: dict[str, str]) -> str:
-    """`train` where we know a simulator of the task, else a copy in a format that other trainers read."""
+    """`train` where we know a simulator of the task or clone, else a copy in a format that other trainers read."""
     source, env_id = Path(data.origin.source), simulator_of(data)
+    if (
+        env_id is None and agent == "bc" and not data.discrete_actions
+    ):  # judged on held-out episodes
+        words = ["train", agent, str(source), "-o", f"runs/{source.stem}-{agent}"]
+        return shlex.join(["rlassay", *words, *_flags(reading)])
     if env_id is None:
         out = free_name(source, "train", ".npz" if source.suffix == ".hdf5" else ".hdf5")
         return shlex.join(["rlassay", "convert", str(source), str(out), *_flags(reading)])
@@ -82,6 +87,11 @@ def reading_options(command: str) -> dict[str, str]:
         if flag in READING:
             found[flag] = value if equals else "".join(words[place + 1 : place + 2])
     return found
+
+
+def reading_flags(command: str) -> list[str]:
+    """The same as words of another command."""
+    return _flags(reading_options(command))
 
 
 def _flags(reading: dict[str, str]) -> list[str]:

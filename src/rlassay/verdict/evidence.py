@@ -55,6 +55,16 @@ def _relation(left: Sequence[str], like: Mapping[str, Any]) -> str:
     )
 
 
+def learned_world(measured: Mapping[str, Any]) -> list[str]:
+    """What `--refine` found, told as information; nothing where it was not asked for."""
+    if "clone_return" not in measured:
+        return []
+    return [
+        f"In a world learned from the file a clone earns {number(measured['clone_return'])} where the data earned "
+        f"{number(measured['data_return'])}: it keeps {100 - 100 * measured['world_loss']:.0f} % of what lies above the lowest return."
+    ]
+
+
 def too_small(transitions: int, episodes: int) -> list[str]:
     """Which of the two counts is too low."""
     return [

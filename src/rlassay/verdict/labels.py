@@ -76,11 +76,16 @@ def action_of(label: Label, reached: Reached | None, rewarded: bool = True) -> A
     return "offline-rl" if reached.offline_rl - reached.cloning >= WORTH_IT else "clone"
 
 
+def best_action(reached: Reached) -> float:
+    """What the best of the three actions that can be trained reaches."""
+    choices = (reached.cloning, reached.offline_rl, reached.best_part)
+    return max(value for value in choices if value is not None)
+
+
 def regret(action: Action, reached: Reached) -> float:
     """Points lost against the best of the three actions that can be trained."""
     choices = {
-        "clone": reached.cloning,
         "offline-rl": reached.offline_rl,
         "clone-best-part": reached.cloning if reached.best_part is None else reached.best_part,
     }
-    return max(choices.values()) - choices.get(action, choices["clone"])
+    return best_action(reached) - choices.get(action, reached.cloning)

@@ -18,6 +18,7 @@ from rlassay.verdict.forecast import Forecast, forecast
 from rlassay.verdict.labels import Label, Reached, action_of, label_of, own_label, size_label
 
 Verdict = dict[str, Any]
+OUTCOMES = ("cloning", "offline_rl", "best", "best_agent")  # of a calibrated dataset
 
 
 def verdict_of(
@@ -26,8 +27,12 @@ def verdict_of(
     inspection: Mapping[str, Any],
     command: str = "",
     calibration: Calibration | None = None,
+    measured: Mapping[str, float] | None = None,
 ) -> tuple[Verdict | None, list[Caution]]:
-    """The block `verdict` of a card, and the warning where there is none; `command` is the one that made the card."""
+    """The block `verdict` of a card, and the warning where there is none; `command` is the one that made the card.
+
+    `measured` is what `--refine` found; the forecast goes by it where the calibration chose so.
+    """
     calibration = calibration or packaged()
     if data.rewards is not None and not np.isfinite(data.episode_returns).all():
         return None, [no_verdict("the returns of its episodes are not finite numbers")]
@@ -36,7 +41,7 @@ def verdict_of(
         told: Verdict = {"label": label, "cloning": None, "offline_rl": None}
         told["evidence"], like, reached = _why_not(data, label), None, None
     else:
-        told, like, reached = _forecast(data, reference, calibration)
+        told, like, reached = _forecast(data, reference, calibration, measured or {})
     told["advice"] = _advice(
         told["label"], reached, data, inspection, command, calibration, reference is not None
     )
@@ -44,7 +49,8 @@ def verdict_of(
         "version": calibration.version,
         "oracle": calibration.oracle,
         "environments": list(calibration.environments),
-        "nearest": like,
+        "nearest": None if like is None else f"{like['environment']} {like['dataset']}",
+        "nearest_reached": None if like is None else {name: like[name] for name in OUTCOMES},
     }
     return told, []
 
@@ -72,31 +78,42 @@ def _why_not(data: Dataset, label: Label) -> list[str]:
 
 
 def _forecast(
-    data: Dataset, reference: Reference | None, calibration: Calibration
-) -> tuple[Verdict, str, Reached]:
-    """Label, both forecasts and the evidence; the calibrated dataset most like it; what the advice goes by."""
+    data: Dataset,
+    reference: Reference | None,
+    calibration: Calibration,
+    measured: Mapping[str, float],
+) -> tuple[Verdict, Mapping[str, Any], Reached]:
+    """Label, forecasts and the evidence; the calibrated dataset most like it; what the advice goes by."""
     features, modes = features_of(data), return_modes(data)
-    given = (data, features, reference, calibration)
-    cloning, offline_rl = forecast("cloning", *given), forecast("offline_rl", *given)
+    chosen = calibration.chosen(measured)
+    found = {
+        what: forecast(what, data, features, reference, chosen, measured)
+        for what in chosen.forecasts
+    }
+    cloning, offline_rl = found["cloning"], found["offline_rl"]
     points = None if reference is None else (cloning.value, offline_rl.value)
     left = outside(calibration, features, data.discrete_actions)
     like = nearest(calibration, features, points)
-    reached = _reached(cloning, offline_rl, reference)
+    reached = _reached(found, reference)
     told = own_label if reference is None else label_of
     several = modes is not None and modes.several
+    sentences = evidence.evidence_of(features, modes, cloning, offline_rl, left, like)
     verdict: Verdict = {
         "label": "outside-calibration" if left else told(reached, several),
-        "cloning": cloning.to_dict(),
-        "offline_rl": offline_rl.to_dict(),
-        "evidence": evidence.evidence_of(features, modes, cloning, offline_rl, left, like),
+        **{what: each.to_dict() for what, each in found.items()},
+        "evidence": [*sentences, *evidence.learned_world(measured)],
     }
-    return verdict, f"{like['environment']} {like['dataset']}", reached
+    return verdict, like, reached
 
 
-def _reached(cloning: Forecast, offline_rl: Forecast, reference: Reference | None) -> Reached:
-    """What labels and advice read: points, or the percentage of the file's own episodes that are worse."""
-    both = [each.value if reference else 100 * each.own_scale for each in (cloning, offline_rl)]
-    return Reached(both[0], both[1], max(both))
+def _reached(found: Mapping[str, Forecast], reference: Reference | None) -> Reached:
+    """What labels and advice read: points, or the percentage of the file's own episodes that are worse.
+
+    Without points nothing is said of the best part: it is above most of the file's episodes by its choice alone.
+    """
+    values = {k: each.value if reference else 100 * each.own_scale for k, each in found.items()}
+    both = values["cloning"], values["offline_rl"]
+    return Reached(*both, max(both), values.get("best_part") if reference else None)
 
 
 def _advice(

@@ -47,8 +47,9 @@ rlassay.setTicks = function (axis, values) {
   axis.ticker = new Bokeh.BasicTicker({ desired_num_ticks: Math.max(2, Math.min(6, Math.floor(room / (longest * 10)))), num_minor_ticks: 0 });
 };
 
-/** Colours of axes and grid from the page's theme. */
+/** Colours of axes and grid from the page's theme; several figures may stand below each other. */
 rlassay.paintFrame = function (figure) {
+  if (figure instanceof Bokeh.Column) return figure.children.forEach(rlassay.paintFrame);
   for (const axis of [...figure.below, ...figure.left]) {
     axis.axis_label_text_color = rlassay.color("muted");
     axis.major_label_text_color = rlassay.color("muted");
@@ -156,6 +157,14 @@ rlassay.kinds = {
 
   episodes(spec, element) {
     return rlassay.drawExplorer(spec, element);
+  },
+
+  timeline(spec, element) {
+    return rlassay.drawTimeline(spec, element);
+  },
+
+  learning(spec) {
+    return rlassay.drawLearning(spec);
   },
 };
 

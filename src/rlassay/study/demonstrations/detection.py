@@ -23,18 +23,27 @@ OTHERS = (
     "level-50k",
 )  # wrong episodes, from the most to the least alike
 LEVEL_OF_RULE = "middle"
+FITTED = (
+    "bc_surprise",
+    "coverage",
+    "bc_surprise.adjusted",
+    "coverage.adjusted",
+)  # of rows or cells, not of movement
 COLUMNS = ("environment", "defect", "level", "score_name", "value", "stratified", "episodes")
 
 
 def run_detection(
     folder: Path, profile: Profile, zoo: Path, about: Row, report: Report
 ) -> list[str]:
-    """Score what is missing; the table grows with every defect."""
-    cells = [
-        cell
+    """Score what is missing, the strength of the rule first; the table grows with every defect."""
+    grids = [
+        detection_cells(environment, datasets)
         for environment, datasets in rolled_out(profile, zoo, report).items()
-        for cell in detection_cells(environment, datasets)
     ]
+    cells = sorted(
+        (cell for column in zip(*grids, strict=True) for cell in column),
+        key=lambda cell: cell.columns["level"] != LEVEL_OF_RULE,
+    )
     table = folder / "detection.csv"
     return run_cells(
         cells,
@@ -87,10 +96,11 @@ def detection_cells(environment: str, datasets: Mapping[str, StudyData]) -> list
 
 
 def score_names() -> list[str]:
-    """Every score of movement but the file's own mark, the clone's surprise and the coverage."""
-    from rlassay.motion.scores import known_names
+    """Every score of movement that asks for no label, the clone's surprise and the coverage; raw and adjusted."""
+    from rlassay.motion.scores import ADJUSTED, OF_LABELS, known_names
 
-    return [*(name for name in known_names() if name != "success"), "bc_surprise", "coverage"]
+    moved = [name for name in known_names() if name.removesuffix(ADJUSTED) not in OF_LABELS]
+    return [*moved, *FITTED]
 
 
 def defective(settings: Mapping[str, Any], data: Mapping[str, Any]):
@@ -126,7 +136,7 @@ def goodness_of(data: Any, names: Sequence[str]) -> dict[str, np.ndarray]:
     from rlassay.motion.trajectories import motion_of
     from rlassay.scoring import episode_scores
 
-    fitted = [name for name in names if name in ("bc_surprise", "coverage")]
+    fitted = [name for name in names if name in FITTED]
     moved = measure(motion_of(data), [name for name in names if name not in fitted])
     turned = {name: goodness(moved, name) for name in moved}
     if not fitted:

@@ -13,9 +13,10 @@ from rlassay.collect import make_dataset
 from rlassay.collect.graded import RolloutSettings, describe
 from rlassay.collect.recipes import RANDOM_STEP, Recipe
 from rlassay.collect.sources import Actors, ZooActors
+from rlassay.data.dataset import Dataset
 from rlassay.engine.files import read_or_set_aside, write_json
 from rlassay.runtime import state_folder
-from rlassay.study.grid.plan import Profile, fresh_recipes, study_recipes
+from rlassay.study.grid.plan import Profile, conflict_recipes, fresh_recipes, study_recipes
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def study_data(
 ) -> dict[str, StudyData]:
     """The named datasets of an environment, made where they are missing."""
     actors = ZooActors.open(zoo, environment)
-    recipes = study_recipes(actors) | fresh_recipes(actors)
+    recipes = study_recipes(actors) | fresh_recipes(actors) | conflict_recipes(actors)
     settings = RolloutSettings(profile.transitions)
     return {name: stored_dataset(actors, recipes[name], settings, report) for name in names}
 
@@ -63,17 +64,40 @@ def stored_dataset(
     report: Callable[[str], None] = lambda line: None,
 ) -> StudyData:
     """The dataset of a recipe; it is rolled out when the store does not hold it."""
+
+    def roll_out() -> Dataset:
+        report(f"rolling out {actors.env_id} {recipe.name}")
+        return make_dataset(actors, recipe, settings)
+
     identity = identity_of(actors, recipe, settings)
-    path = state_folder() / "datasets" / actors.env_id / f"{recipe.name}-{identity}.npz"
+    return _stored(actors.env_id, recipe.name, recipe.name, identity, roll_out)
+
+
+def stored_part(whole: StudyData, part: str, choose: Callable[[Dataset], Dataset]) -> StudyData:
+    """What `choose` keeps of a stored dataset, under the same name; `part` says how it is chosen."""
+    identity = hashlib.sha256(f"{whole.identity} {part}".encode()).hexdigest()[:12]
+    return _stored(
+        whole.environment,
+        whole.name,
+        f"{whole.name}-{part}",
+        identity,
+        lambda: choose(formats.load(whole.path)),
+    )
+
+
+def _stored(
+    environment: str, name: str, stem: str, identity: str, make: Callable[[], Dataset]
+) -> StudyData:
+    """A dataset of the store, made where it is missing."""
+    path = state_folder() / "datasets" / environment / f"{stem}-{identity}.npz"
     beside = path.with_suffix(".json")
     fingerprint = read_or_set_aside(beside, _fingerprint_in)
     if fingerprint is None or not path.exists():
-        report(f"rolling out {actors.env_id} {recipe.name}")
-        data = make_dataset(actors, recipe, settings)
+        data = make()
         formats.save(data, path)
         fingerprint = data.fingerprint
         write_json(beside, {"fingerprint": fingerprint})
-    return StudyData(actors.env_id, recipe.name, path, fingerprint, identity)
+    return StudyData(environment, name, path, fingerprint, identity)
 
 
 def _fingerprint_in(beside: Path) -> str:

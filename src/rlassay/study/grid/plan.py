@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rlassay.collect.recipes import Part, Recipe, level_recipes, mix_recipes
 from rlassay.collect.settings import PAPER_LEVELS
-from rlassay.collect.sources import Actors
+from rlassay.collect.sources import Actors, ZooActors
 from rlassay.critic.settings import CriticSettings
 
 # Of every score unless a row says another; the committed scores were computed with it.
@@ -33,6 +33,9 @@ ORACLE_DATASETS = (
 )
 RUN_MIX_STEPS = (50_000, 200_000, 600_000, max(PAPER_LEVELS))
 FRESH_MIXTURES = ("fresh-replay", "fresh-expert-mix", "fresh-run-mix", "fresh-seed-mix")
+# Half our actor, half one of another algorithm: of the most like and of the least like return.
+CONFLICT_MIXTURES = ("conflict-similar", "conflict-different")
+CONFLICT_STEPS = PAPER_LEVELS[2:]  # of our actors among which the partners are looked for
 PANELS: Mapping[str, tuple[str, ...]] = {
     "levels": (*LEVELS, "random"),  # the split `random` is level 0
     "splits": SPLITS,
@@ -96,4 +99,27 @@ def fresh_recipes(actors: Actors) -> dict[str, Recipe]:
     }
     return {
         name: Recipe(name, parts[name], "a mixture of the second run") for name in FRESH_MIXTURES
+    }
+
+
+def conflict_recipes(actors: ZooActors) -> dict[str, Recipe]:
+    """Mixtures with the actor of another algorithm; none where the zoo has none of the environment.
+
+    Partners are our actors of both runs from 200,000 steps on whose return, as the manifest has it, lies nearest to and
+    farthest from the other's; of equals the first run's and the earlier one.
+    """
+    if not actors.others():
+        return {}
+    number = actors.others()[0]
+    other = Part(number, max(actors.steps(number)))
+    level = actors.mean_return(other.seed, other.step)
+    ours = [Part(seed, step) for seed in actors.seeds()[:2] for step in CONFLICT_STEPS]
+    distances = [abs(actors.mean_return(part.seed, part.step) - level) for part in ours]
+    partners = (
+        ours[distances.index(min(distances))],
+        ours[distances.index(max(distances))],
+    )
+    return {
+        name: Recipe(name, (partner, other), "half our actor, half one of another algorithm")
+        for name, partner in zip(CONFLICT_MIXTURES, partners, strict=True)
     }

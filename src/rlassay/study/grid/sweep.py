@@ -19,13 +19,19 @@ MakeCells = Callable[[str, Profile, Path, Report], list[Cell]]
 
 
 def run_sweep(
-    name: str, make_cells: MakeCells, results: Path, profile: Profile, zoo: Path, report: Report
+    name: str,
+    make_cells: MakeCells,
+    results: Path,
+    profile: Profile,
+    zoo: Path,
+    report: Report,
+    environments: Sequence[str] = (),
 ) -> list[str]:
     """Train what is missing of `make_cells(environment, ...)` and export it to `results/<name>`."""
     from rlassay.study.grid.running import available, describe
     from rlassay.study.grid.training import run_trainings
 
-    known = available(zoo, ENVIRONMENTS[profile.name])
+    known = available(zoo, environments or ENVIRONMENTS[profile.name])
     grid = [cell for environment in known for cell in make_cells(environment, profile, zoo, report)]
     return run_trainings(results / name, grid, describe(name, profile), report)
 

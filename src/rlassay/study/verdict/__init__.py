@@ -3,38 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from rlassay.engine.files import write_atomically, write_json
 from rlassay.study.grid.cells import Report, export_cells, run_cells
+from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, write_table
-from rlassay.study.grid.plan import LITE, Profile
+from rlassay.study.grid.plan import CONFLICT_MIXTURES, LITE, Profile
 from rlassay.study.verdict import tables
-from rlassay.study.verdict.calibrate import COMMAND, calibration
-from rlassay.study.verdict.candidates import TARGETS, candidate_rows
-from rlassay.study.verdict.cases import EVERY_DATASET, Case, chosen_oracle, described, read_cases
+from rlassay.study.verdict.calibrate import COMMAND, calibration, chosen_forecasts
+from rlassay.study.verdict.candidates import candidate_rows, targets
+from rlassay.study.verdict.cases import (
+    BEST_PARTS,
+    CONFLICT,
+    EVERY_DATASET,
+    FEATURES,
+    REFINED,
+    WORLDS,
+    Case,
+    chosen_oracle,
+    described,
+    missing_runs,
+    read_cases,
+)
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
     """Compute the features of every dataset that has an oracle; the data are those of `lite`, whatever profile is named."""
-    from rlassay.study.grid.data import study_data
-    from rlassay.study.grid.running import available, describe
-    from rlassay.study.verdict.features import COLUMNS, feature_cells, feature_rows
+    from rlassay.study.grid.running import describe
+    from rlassay.study.verdict import features
 
-    cells = [
-        cell
-        for environment in available(zoo)
-        for cell in feature_cells(
-            study_data(environment, EVERY_DATASET, LITE, zoo, report).values()
+    datasets, about = every_dataset(zoo, report), describe("verdict", LITE)
+    failures: list[str] = []
+    for kind, name, columns, to_rows in (
+        ("counted", FEATURES, features.COLUMNS, features.feature_rows),
+        ("refined", REFINED, features.REFINED_COLUMNS, features.refined_rows),
+    ):
+        cells, table = features.feature_cells(datasets, kind), results / name
+        failures += run_cells(
+            cells,
+            table=table,
+            export=partial(export_cells, table, cells, columns, to_rows, about),
+            report=report,
         )
-    ]
-    table, about = results / "verdict" / "features.csv", describe("verdict", LITE)
-    return run_cells(
-        cells,
-        table=table,
-        export=lambda: export_cells(table, cells, COLUMNS, feature_rows, about),
-        report=report,
-    )
+    return failures
+
+
+def every_dataset(zoo: Path, report: Report) -> list[StudyData]:
+    """The datasets of the studies, the conflict mixtures and the other worlds, as far as the zoo has their actors."""
+    from rlassay.collect.sources import ZooActors
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.running import available
+    from rlassay.study.worlds import known_worlds, world_data
+
+    found = []
+    for environment in available(zoo):
+        more = CONFLICT_MIXTURES if ZooActors.open(zoo, environment).others() else ()
+        found += study_data(environment, (*EVERY_DATASET, *more), LITE, zoo, report).values()
+    for env_id in known_worlds(zoo):
+        found += world_data(env_id, zoo, report).values()
+    return found
 
 
 def render(results: Path, oracle: str | None = None) -> str:
@@ -44,14 +73,32 @@ def render(results: Path, oracle: str | None = None) -> str:
     made = calibration(cases, oracle)
     for folder in (results / "verdict", *_package(results)):
         write_json(folder / "calibration.json", made)
-    text = f"On the oracle `{described(oracle)}`, {len(cases)} datasets.\n"
+    text = (
+        f"On the oracle `{described(oracle)}`, {len(cases)} datasets.{_not_used(results, oracle)}\n"
+    )
     for name, rows in _tables(cases, made["forecasts"], oracle).items():
         about = {"command": COMMAND, "oracle": described(oracle), "datasets": len(cases)}
-        write_table(results / "verdict" / f"{name}.csv", rows, list(rows[0]), about)
+        write_table(
+            results / "verdict" / f"{name.replace(' ', '_')}.csv", rows, list(rows[0]), about
+        )
         if name != "labels":
             text += f"\n### {name.capitalize()}\n\n{markdown_table(rows, list(rows[0]))}"
     write_atomically(results / "verdict" / "table.md", text)
     return text
+
+
+def _not_used(results: Path, oracle: str) -> str:
+    """Which parts of the plan are not complete; nothing beside an oracle on which nothing is chosen."""
+    if oracle != "long":
+        return ""
+    known = {
+        "conflict mixtures": CONFLICT,
+        "clones of best parts": BEST_PARTS,
+        "other worlds": WORLDS,
+    }
+    counted = {name: missing_runs(results, part) for name, part in known.items()}
+    waiting = [f"the {name} lack {count} runs" for name, count in counted.items() if count]
+    return f" Not used yet: {', '.join(waiting)}." if waiting else ""
 
 
 def _package(results: Path) -> list[Path]:
@@ -72,5 +119,9 @@ def _tables(
         "labels": tables.label_rows(cases, forecasts),
     }
     if oracle == "long":
-        found["candidates"] = [row for t in TARGETS for row in candidate_rows(cases, t)]
+        found["candidates"] = [row for t in targets(cases) for row in candidate_rows(cases, t)]
+        refined = chosen_forecasts(cases, oracle, refined=True)
+        if refined != forecasts:
+            found["refined errors"] = tables.error_rows(cases, refined)
+            found["refined coverage"] = tables.coverage_rows(cases, refined)
     return found

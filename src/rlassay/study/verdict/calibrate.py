@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.errors import SettingsError
-from rlassay.study.verdict.candidates import BASE, TARGETS, candidate_rows, choose, outcome
+from rlassay.study.verdict.candidates import (
+    base,
+    chosen,
+    coefficient,
+    left_out,
+    outcome,
+)
 from rlassay.study.verdict.cases import VALUE_BASED, Case, described
 from rlassay.verdict.calibration import LARGEST, POINTS, RANGED, VERSION
 from rlassay.verdict.features import Features
-from rlassay.verdict.forecast import FORECASTS, conformal_half_width
+from rlassay.verdict.forecast import DISCOUNTED, conformal_half_width
 
 COMMAND = "rlassay study verdict"
 EXACT = ("observation_dim", "action_dim")
@@ -23,7 +28,7 @@ DIGITS = 6  # significant digits of the numbers of datasets
 def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
     """What `rlassay.verdict.calibration` reads."""
     forecasts = chosen_forecasts(cases, oracle)
-    return {
+    made = {
         "version": VERSION,
         "command": COMMAND,
         "oracle": described(oracle),
@@ -34,47 +39,43 @@ def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
         "agent": best_on_average(cases),
         "datasets": [_dataset(case) for case in cases],
     }
+    refined = chosen_forecasts(cases, oracle, refined=True)
+    return made if refined == forecasts else {**made, "refined": _refined(cases, refined)}
+
+
+def _refined(cases: Sequence[Case], forecasts: Mapping[str, str]) -> dict[str, Any]:
+    """What a card with `--refine` goes by."""
+    fitted = {target: name for target, name in forecasts.items() if name in DISCOUNTED}
+    return {
+        "forecasts": dict(forecasts),
+        "half_widths": half_widths(cases, forecasts),
+        "coefficients": {t: _rounded(coefficient(cases, t, name)) for t, name in fitted.items()},
+    }
 
 
 def best_on_average(cases: Sequence[Case]) -> str:
-    """The value-based agent that reached most: the one that a card's command trains."""
-    means = {agent: np.mean([case.agents[agent] for case in cases]) for agent in VALUE_BASED}
+    """The value-based agent that reached most, where all were trained: the one that a card's command trains."""
+    whole = [case for case in cases if all(agent in case.agents for agent in VALUE_BASED)]
+    means = {agent: np.mean([case.agents[agent] for case in whole]) for agent in VALUE_BASED}
     return max(means, key=lambda agent: means[agent])
 
 
-def chosen_forecasts(cases: Sequence[Case], oracle: str) -> dict[str, str]:
+def chosen_forecasts(cases: Sequence[Case], oracle: str, refined: bool = False) -> dict[str, str]:
     """By the rule of choice on the long oracle; on any other nothing is chosen and the base is the forecast."""
-    if oracle != "long":
-        return dict(BASE)
-    chosen = {target: choose(candidate_rows(cases, target)) for target in TARGETS}
-    unknown = [name for name in chosen.values() if name not in FORECASTS]
-    if unknown:
-        raise SettingsError(
-            "the rule chooses a forecast that a scorecard cannot compute yet",
-            allowed=list(FORECASTS),
-            got=unknown,
-            remedy="add it to rlassay.verdict.forecast",
-        )
-    return chosen
-
-
-def expected(case: Case, name: str) -> float:
-    """A forecast that needs no fit, as a return; the same numbers that a card of this dataset would have."""
-    if name == "reachable":
-        return min(case.row["return_by_step"], case.row["reachable"])
-    return FORECASTS[name](case.features, None)  # type: ignore[arg-type]
+    return chosen(cases, refined) if oracle == "long" else base()
 
 
 def residuals(cases: Sequence[Case], target: str, name: str) -> dict[str, np.ndarray]:
-    """Reached minus forecast, by unit: in points, and as returns in shares of the file's largest return."""
-    forecast = np.array([case.points(expected(case, name)) for case in cases])
-    points = outcome(cases, target) - forecast
+    """Reached minus forecast with the environment left out, by unit: in points, and as returns in shares of the file's
+    largest return. Cases on which the target was not trained are left out."""
+    judged = [case for case in cases if getattr(case.reached, target) is not None]
+    forecast, reached = left_out(judged, target, name), outcome(judged, target)
     returns = [
-        case.in_returns(reached) - expected(case, name)
-        for case, reached in zip(cases, outcome(cases, target), strict=True)
+        case.in_returns(after) - case.in_returns(before)
+        for case, after, before in zip(judged, reached, forecast, strict=True)
     ]
-    scales = [case.features.largest for case in cases]
-    return {POINTS: points, LARGEST: np.array(returns) / np.array(scales)}
+    scales = [case.features.largest for case in judged]
+    return {POINTS: reached - forecast, LARGEST: np.array(returns) / np.array(scales)}
 
 
 def half_widths(cases: Sequence[Case], forecasts: Mapping[str, str]) -> dict[str, dict[str, float]]:

@@ -7,18 +7,42 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rlassay.study.grid.files import Row
-from rlassay.study.grid.plan import MIXTURES
 from rlassay.study.verdict.cases import Case
+from rlassay.verdict.forecast import BASE, DISCOUNTED, discounted
 
 TARGETS: tuple[str, ...] = ("cloning", "offline_rl")
-BASE = {"cloning": "return", "offline_rl": "return_by_step"}
+PART = "best_part"  # the third target, once it has runs
+CANDIDATES: dict[str, tuple[str, ...]] = {
+    "cloning": ("return", "half", "reachable", "conflict", "learned world"),
+    "offline_rl": (
+        *("return_by_step", "half", "reachable", "conflict", "learned world"),
+        "percentile clone",
+    ),
+    PART: ("best part", "best part, discounted"),
+}
 MARGIN = 0.05  # by which a later candidate has to be better than an earlier one
-Forecaster = Callable[[Sequence[Case], Sequence[Case]], np.ndarray]  # (others, judged) -> points
+# Levels in points, by name; the returns they are made of stand in the tables of features.
+LEVELS: dict[str, Callable[[Sequence[Case]], np.ndarray]] = {
+    "return": lambda cases: feature(cases, "mean_return"),
+    "return_by_step": lambda cases: feature(cases, "return_by_step"),
+    "half": lambda cases: (feature(cases, "mean_return") + feature(cases, "return_by_step")) / 2,
+    "reachable": lambda cases: np.minimum(
+        feature(cases, "return_by_step"), feature(cases, "reachable")
+    ),
+    "best tenth": lambda cases: feature(cases, "best_tenth"),
+    "best part": lambda cases: feature(cases, "best_part"),
+}
+
+
+def targets(cases: Sequence[Case]) -> tuple[str, ...]:
+    """What can be judged: cloning the best part once every voting case has its run."""
+    known = all(case.best_part is not None for case in cases if case.votes)
+    return (*TARGETS, PART) if known and cases else TARGETS
 
 
 def outcome(cases: Sequence[Case], target: str) -> np.ndarray:
     """What was reached, in points."""
-    return np.array([getattr(case.reached, target) for case in cases])
+    return np.array([getattr(case.reached, target) for case in cases], float)
 
 
 def feature(cases: Sequence[Case], name: str) -> np.ndarray:
@@ -26,43 +50,22 @@ def feature(cases: Sequence[Case], name: str) -> np.ndarray:
     return np.array([case.points(case.row[name]) for case in cases])
 
 
-def base(cases: Sequence[Case], target: str) -> np.ndarray:
-    """The number itself as the forecast."""
-    return feature(cases, {"return": "mean_return"}.get(BASE[target], BASE[target]))
-
-
-def candidates(target: str) -> dict[str, Forecaster]:
-    """Every candidate for one target, in the order of the page; the learned world waits for its feature."""
-    found: dict[str, Forecaster] = {
-        BASE[target]: lambda others, judged: base(judged, target),
-        "half": lambda others, judged: (
-            (feature(judged, "mean_return") + feature(judged, "return_by_step")) / 2
-        ),
-        "reachable": lambda others, judged: np.minimum(
-            feature(judged, "return_by_step"), feature(judged, "reachable")
-        ),
-        "conflict": lambda others, judged: _discounted(
-            others, judged, target, lambda cases: base(cases, target), "conflict"
-        ),
-    }
-    if target == "offline_rl":
-        found["percentile clone"] = lambda others, judged: _discounted(
-            others, judged, target, lambda cases: feature(cases, "best_tenth"), "best_tenth_error"
-        )
-    return found
-
-
-def _discounted(
-    others: Sequence[Case],
-    judged: Sequence[Case],
-    target: str,
-    level: Callable[[Sequence[Case]], np.ndarray],
-    discount: str,
+def forecast_points(
+    cases: Sequence[Case], target: str, name: str, others: Sequence[Case] = ()
 ) -> np.ndarray:
-    """level x (1 - k discount) with k fitted on the other environments; never outside the observed returns."""
-    k = fitted_share(level(others), _plain(others, discount), outcome(others, target))
-    forecast = level(judged) * (1 - k * _plain(judged, discount))
-    return np.clip(forecast, feature(judged, "lowest"), feature(judged, "highest"))
+    """What a candidate forecasts, in points; a coefficient is fitted on those of the `others` that vote."""
+    if name not in DISCOUNTED:
+        return LEVELS[name](cases)
+    rule, k = DISCOUNTED[name], coefficient(others, target, name)
+    level, lost = LEVELS[rule.level_of(target)](cases), _plain(cases, rule.measured)
+    return discounted(level, lost, k, feature(cases, "lowest"), feature(cases, "highest"))
+
+
+def coefficient(cases: Sequence[Case], target: str, name: str) -> float:
+    """The one fitted number of a discounted candidate, on the cases that vote."""
+    voting, rule = [case for case in cases if case.votes], DISCOUNTED[name]
+    level = LEVELS[rule.level_of(target)](voting)
+    return fitted_share(level, _plain(voting, rule.measured), outcome(voting, target))
 
 
 def _plain(cases: Sequence[Case], name: str) -> np.ndarray:
@@ -76,7 +79,7 @@ def fitted_share(level: np.ndarray, discount: np.ndarray, reached: np.ndarray) -
     return float(np.clip((slope * (level - reached)).sum() / total, 0.0, 1.0)) if total else 0.0
 
 
-def left_out(cases: Sequence[Case], forecaster: Forecaster) -> np.ndarray:
+def left_out(cases: Sequence[Case], target: str, name: str) -> np.ndarray:
     """Every case forecast by what was fitted on the other environments, in the order of the cases."""
     forecasts = np.zeros(len(cases))
     environments = np.array([case.environment for case in cases])
@@ -84,29 +87,44 @@ def left_out(cases: Sequence[Case], forecaster: Forecaster) -> np.ndarray:
         inside = environments == environment
         others = [case for case, mine in zip(cases, inside, strict=True) if not mine]
         judged = [case for case, mine in zip(cases, inside, strict=True) if mine]
-        forecasts[inside] = forecaster(others, judged)
+        forecasts[inside] = forecast_points(judged, target, name, others)
     return forecasts
 
 
 def candidate_rows(cases: Sequence[Case], target: str) -> list[Row]:
-    """Root mean squared error of every candidate over the mixtures, environments left out in turn."""
-    voting = [case for case in cases if case.dataset in MIXTURES]
+    """Root mean squared error of every candidate over the voting mixtures, environments left out in turn."""
+    voting = [case for case in cases if case.votes]
     reached = outcome(voting, target)
     return [
         {
             "target": target,
             "candidate": name,
             "n": len(voting),
-            "rmse": float(np.sqrt(np.mean((left_out(voting, forecaster) - reached) ** 2))),
+            "rmse": float(np.sqrt(np.mean((left_out(voting, target, name) - reached) ** 2))),
+            "fitted": coefficient(voting, target, name) if name in DISCOUNTED else None,
         }
-        for name, forecaster in candidates(target).items()
+        for name in CANDIDATES[target]
     ]
 
 
-def choose(rows: Sequence[Row]) -> str:
-    """The smallest error; a later candidate has to be better than an earlier one by 5 %."""
-    best = rows[0]
-    for row in rows[1:]:
+def choose(rows: Sequence[Row], refined: bool = True) -> str:
+    """The smallest error; a later candidate has to be better than an earlier one by 5 %.
+
+    Without `refined` only those count that need no fit, which every card can have.
+    """
+    able = [row for row in rows if refined or row["candidate"] not in DISCOUNTED]
+    best = able[0]
+    for row in able[1:]:
         if row["rmse"] < (1 - MARGIN) * best["rmse"]:
             best = row
     return best["candidate"]
+
+
+def chosen(cases: Sequence[Case], refined: bool) -> dict[str, str]:
+    """The rule of choice applied to every target."""
+    return {t: choose(candidate_rows(cases, t), refined) for t in targets(cases)}
+
+
+def base(target_names: Sequence[str] = TARGETS) -> dict[str, str]:
+    """What is forecast where nothing was chosen."""
+    return {target: BASE[target] for target in target_names}

@@ -9,18 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.data.references import reference_for
+from rlassay.data.references import Reference, reference_for
 from rlassay.errors import SettingsError
 from rlassay.oracle.profiles import LONG_AGENTS, PROFILES
+from rlassay.study import parts, worlds
 from rlassay.study.grid.cells import read_runs
 from rlassay.study.grid.files import Row, read_table
-from rlassay.study.grid.plan import ENVIRONMENTS, MIXTURES, OTHERS
+from rlassay.study.grid.plan import CONFLICT_MIXTURES, ENVIRONMENTS, MIXTURES, OTHERS
 from rlassay.verdict.features import Features
 from rlassay.verdict.labels import Reached
 
 CLONE, VALUE_BASED = "bc", tuple(agent for agent in LONG_AGENTS if agent != "bc")
 STUDIES = {"lite": ("table1", "confirm"), "long": ("long",)}  # where the runs of an oracle lie
 EVERY_DATASET = (*MIXTURES, *OTHERS)
+FEATURES, REFINED = Path("verdict") / "features.csv", Path("verdict") / "refined.csv"
+Key = tuple[str, str]  # environment and dataset
 
 
 @dataclass(frozen=True)
@@ -29,14 +32,17 @@ class Case:
 
     environment: str
     dataset: str
-    row: Mapping[str, Any]  # of results/verdict/features.csv
+    row: Mapping[str, Any]  # of results/verdict/features.csv and refined.csv
     agents: Mapping[str, float]
+    best_part: float | None = None  # what cloning its best part reached
+    scale: Reference | None = None  # of a world that D4RL does not know
 
     @property
     def reached(self) -> Reached:
         """The outcome that labels are defined by: the clone, the mean of the value-based agents, the best of all."""
-        by_value = float(np.mean([self.agents[agent] for agent in VALUE_BASED]))
-        return Reached(self.agents[CLONE], by_value, max(self.agents.values()))
+        by_value = float(np.mean([v for agent, v in self.agents.items() if agent != CLONE]))
+        best = max(self.agents.values())
+        return Reached(self.agents[CLONE], by_value, best, self.best_part)
 
     @property
     def best_agent(self) -> str:
@@ -50,9 +56,14 @@ class Case:
     def several_modes(self) -> bool:
         return bool(self.row["several_modes"])
 
+    @property
+    def votes(self) -> bool:
+        """Whether it takes part in the choice of the forecast."""
+        return self.dataset in (*MIXTURES, *CONFLICT_MIXTURES)
+
     def points(self, value: float) -> float:
-        """A return on D4RL's scale."""
-        reference = reference_for(self.environment)
+        """A return on D4RL's scale, or on that of its world."""
+        reference = self.scale or reference_for(self.environment)
         assert reference is not None
         return float(reference.normalise(value))
 
@@ -62,8 +73,35 @@ class Case:
         return (points - low) / (high - low)
 
 
+@dataclass(frozen=True)
+class Part:
+    """One part of the calibrated data: a study, its datasets and the agents that were trained on them."""
+
+    study: str
+    keys: tuple[Key, ...]
+    agents: tuple[str, ...]
+
+
+def every_key(datasets: Sequence[str] = EVERY_DATASET) -> tuple[Key, ...]:
+    """Environment and dataset, in the order of the study."""
+    return tuple((environment, name) for environment in ENVIRONMENTS for name in datasets)
+
+
+CONFLICT = Part("conflict", every_key(CONFLICT_MIXTURES), LONG_AGENTS)
+BEST_PARTS = Part("parts", every_key(parts.DATASETS), (parts.AGENT,))
+WORLDS = Part(
+    "worlds",
+    tuple((env_id, name) for env_id in worlds.STEPS for name in worlds.DATASETS),
+    worlds.AGENTS,
+)
+
+
 def read_cases(results: Path, oracle: str) -> list[Case]:
-    """Every dataset of the calibration; an oracle that lacks runs is refused before any of its scores is read."""
+    """Every dataset of the calibration; an oracle that lacks runs is refused before any of its scores is read.
+
+    Beside the long oracle stand the conflict mixtures, the clones of best parts and the other worlds, each once it is
+    complete; beside another nothing is read from them.
+    """
     if oracle not in STUDIES:
         raise SettingsError("unknown oracle", allowed=list(STUDIES), got=oracle)
     wanted, done = count_runs(results, oracle)
@@ -74,12 +112,76 @@ def read_cases(results: Path, oracle: str) -> list[Case]:
             got=f"{done}",
             remedy=_remedy(oracle),
         )
-    reached = _reached(_runs(results, oracle))
-    rows = {
-        (row["environment"], row["dataset"]): row
-        for row in read_table(results / "verdict" / "features.csv")
+    used = used_parts(results, oracle)
+    rows, reached = read_features(results), _reached(_runs(results, oracle))
+    keys = [*every_key()]
+    scales: dict[str, Reference] = {}
+    if CONFLICT in used:
+        keys += CONFLICT.keys
+        reached |= _reached(_part_runs(results, CONFLICT))
+    if WORLDS in used:
+        keys += WORLDS.keys
+        scales = world_scales(results)
+        reached |= _reached(_part_runs(results, WORLDS), scales)
+    best = _reached(_part_runs(results, BEST_PARTS)) if BEST_PARTS in used else {}
+    _require_features(keys, rows, oracle)
+    return [
+        Case(*key, rows[key], reached[key], best.get(key, {}).get(CLONE), scales.get(key[0]))
+        for key in keys
+    ]
+
+
+def used_parts(results: Path, oracle: str) -> list[Part]:
+    """What stands beside the long oracle: every part whose runs are all there."""
+    if oracle != "long":
+        return []
+    return [part for part in (CONFLICT, BEST_PARTS, WORLDS) if not missing_runs(results, part)]
+
+
+def missing_runs(results: Path, part: Part) -> int:
+    """How many runs of a part are not there; told without reading a score."""
+    known = {
+        (run["environment"], run["dataset"], run["agent"])
+        for run in _part_runs(results, part)
+        if run["return"] is not None
     }
-    return [Case(*key, rows[key], reached[key]) for key in every_key()]
+    return sum((*key, agent) not in known for key in part.keys for agent in part.agents)
+
+
+def _part_runs(results: Path, part: Part) -> list[Row]:
+    exists = (results / part.study / "runs.csv").exists()
+    return read_runs(part.study, results) if exists else []
+
+
+def read_features(results: Path) -> dict[Key, Row]:
+    """Both tables of features, joined by dataset; rows that have not been computed are left out."""
+    found: dict[Key, Row] = {}
+    for name in (FEATURES, REFINED):
+        for row in read_table(results / name) if (results / name).exists() else []:
+            if row["value"] is not None:
+                found.setdefault((row["environment"], row["dataset"]), {}).update(row)
+    return found
+
+
+def _require_features(keys: Sequence[Key], rows: Mapping[Key, Row], oracle: str) -> None:
+    from rlassay.study.verdict.features import FITTED
+    from rlassay.study.verdict.features import REFINED as LATER
+
+    names = (*FITTED, *(LATER if oracle == "long" else ()))
+    lacking = [key for key in keys if any(rows.get(key, {}).get(name) is None for name in names)]
+    if lacking:
+        raise SettingsError(
+            f"{len(lacking)} datasets have no features, the first is {' '.join(lacking[0])}",
+            remedy="run `rlassay study verdict --run`",
+        )
+
+
+def world_scales(results: Path) -> dict[str, Reference]:
+    """0 and 100 points of the other worlds, by environment."""
+    return {
+        row["environment"]: Reference(row["low"], row["high"], "worlds")
+        for row in read_table(results / "worlds" / worlds.REFERENCES)
+    }
 
 
 def _remedy(oracle: str) -> str:
@@ -105,11 +207,6 @@ def count_runs(results: Path, oracle: str) -> tuple[int, int]:
     return len(wanted), sum(key in known for key in wanted)
 
 
-def every_key() -> list[tuple[str, str]]:
-    """Environment and dataset of every case, in the order of the study."""
-    return [(environment, name) for environment in ENVIRONMENTS for name in EVERY_DATASET]
-
-
 def described(oracle: str) -> str:
     """How the oracle is named on cards and pages."""
     updates = PROFILES[oracle]["*"]["updates"]
@@ -122,16 +219,22 @@ def _runs(results: Path, oracle: str) -> list[Row]:
         for study in STUDIES[oracle]
         if (results / study / "runs.csv").exists()
         for run in read_runs(study, results)
+        if not run["variant"]
     ]
 
 
-def _reached(runs: Sequence[Row]) -> dict[tuple[str, str], dict[str, float]]:
-    """Mean over seeds of every agent of the oracle."""
-    found: dict[tuple[str, str], dict[str, list[float]]] = {}
+def _reached(
+    runs: Sequence[Row], scales: Mapping[str, Reference] | None = None
+) -> dict[Key, dict[str, float]]:
+    """Mean over seeds of every agent of the oracle, in points: by `scales` where the runs have returns alone."""
+    found: dict[Key, dict[str, list[float]]] = {}
     for run in runs:
-        if run["agent"] in LONG_AGENTS and run["score"] is not None and not run["variant"]:
+        points = run["score"]
+        if scales and run["return"] is not None:
+            points = float(scales[run["environment"]].normalise(run["return"]))
+        if run["agent"] in LONG_AGENTS and points is not None:
             cell = found.setdefault((run["environment"], run["dataset"]), {})
-            cell.setdefault(run["agent"], []).append(run["score"])
+            cell.setdefault(run["agent"], []).append(points)
     return {
         key: {agent: float(np.mean(cell[agent])) for agent in LONG_AGENTS if agent in cell}
         for key, cell in found.items()

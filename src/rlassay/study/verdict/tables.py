@@ -3,33 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rlassay.stats import correlation
 from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
 from rlassay.study.grid.files import Row
-from rlassay.study.grid.plan import FRESH_MIXTURES, MIXTURES, PANELS
-from rlassay.study.verdict.calibrate import best_on_average, expected, residuals
-from rlassay.study.verdict.candidates import TARGETS, outcome
+from rlassay.study.grid.plan import CONFLICT_MIXTURES, FRESH_MIXTURES, MIXTURES, PANELS
+from rlassay.study.verdict.calibrate import best_on_average, residuals
+from rlassay.study.verdict.candidates import PART, TARGETS, left_out, outcome
 from rlassay.study.verdict.cases import CLONE, VALUE_BASED, Case
+from rlassay.study.worlds import DATASETS as OF_WORLDS
 from rlassay.verdict.calibration import LARGEST, POINTS
 from rlassay.verdict.forecast import conformal_half_width
-from rlassay.verdict.labels import Reached, action_of, label_of, regret
+from rlassay.verdict.labels import Action, Reached, action_of, best_action, label_of, regret
 
 LEVEL = 0.8
 MEAN_RETURN = "return"
 LABELS = ("near-random", "weak", "mixed", "consistent", "expert-like")
+RULES = (
+    *("verdict", "verdict, agent of its command", "mean return as forecast"),
+    *("always bc", "always the best part", "always iql"),
+)
 Forecasts = Mapping[str, str]  # target -> name of the forecast
 
 
 def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """All datasets, all mixtures, those of the first study and those made to test it."""
+    """All datasets, all mixtures of one algorithm, of the first study and those made to test it; of two; other worlds."""
     parts = {
         "all": [case.dataset for case in cases],
         "mixtures": MIXTURES,
         "first mixtures": PANELS["mixtures"],
         "fresh mixtures": FRESH_MIXTURES,
+        "conflict mixtures": CONFLICT_MIXTURES,
+        "other worlds": OF_WORLDS,
     }
     found = {name: [c for c in cases if c.dataset in members] for name, members in parts.items()}
     return {name: part for name, part in found.items() if part}
@@ -41,17 +49,26 @@ def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
 def error_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
     """The forecast, and the mean return in its place: error in points, correlation, and the ceiling of the latter."""
     rows = []
-    for panel, part in panels(cases).items():
-        for target in TARGETS:
-            for name in dict.fromkeys((forecasts[target], MEAN_RETURN)):
-                rows.append({"panel": panel, "target": target, **_error(part, target, name)})
-    return rows
+    for target, chosen in forecasts.items():
+        judged = trained(cases, target)
+        for name in dict.fromkeys((chosen, MEAN_RETURN)):
+            told = dict(zip(map(id, judged), left_out(judged, target, name), strict=True))
+            for panel, part in panels(judged).items():
+                forecast = np.array([told[id(case)] for case in part])
+                found = {"panel": panel, "target": target, "forecast": name}
+                rows.append(found | _error(part, target, forecast))
+    order = list(panels(cases))
+    return sorted(rows, key=lambda row: order.index(row["panel"]))
 
 
-def _error(cases: Sequence[Case], target: str, name: str) -> Row:
-    forecast, reached = forecast_points(cases, name), outcome(cases, target)
+def trained(cases: Sequence[Case], target: str) -> list[Case]:
+    """The cases with an outcome; cloning the best part is not trained everywhere."""
+    return [case for case in cases if getattr(case.reached, target) is not None]
+
+
+def _error(cases: Sequence[Case], target: str, forecast: np.ndarray) -> Row:
+    reached = outcome(cases, target)
     return {
-        "forecast": name,
         "n": len(cases),
         "rmse": float(np.sqrt(np.mean((forecast - reached) ** 2))),
         "bias": float(np.mean(forecast - reached)),
@@ -60,14 +77,10 @@ def _error(cases: Sequence[Case], target: str, name: str) -> Row:
     }
 
 
-def forecast_points(cases: Sequence[Case], name: str) -> np.ndarray:
-    """What a card would forecast, in points."""
-    return np.array([case.points(expected(case, name)) for case in cases])
-
-
 def _ceiling(cases: Sequence[Case], target: str) -> float | None:
     """Of the mean of five agents by their halves; one agent with one seed has no halves."""
-    if target == "cloning":
+    whole = all(agent in case.agents for case in cases for agent in VALUE_BASED)
+    if target != "offline_rl" or not whole:
         return None
     reached = np.array([[case.agents[agent] for case in cases] for agent in VALUE_BASED])
     return ceiling(reliability_over_agents(reached))
@@ -75,12 +88,13 @@ def _ceiling(cases: Sequence[Case], target: str) -> float | None:
 
 def coverage_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
     """How often the 80 % interval holds in an environment that it was not made on, with an exact binomial interval."""
-    environments = np.array([case.environment for case in cases])
     rows = []
     for unit in (POINTS, LARGEST):
-        for target in TARGETS:
-            errors = residuals(cases, target, forecasts[target])[unit]
-            for environment in dict.fromkeys(case.environment for case in cases):
+        for target in forecasts:
+            judged = trained(cases, target)
+            environments = np.array([case.environment for case in judged])
+            errors = residuals(judged, target, forecasts[target])[unit]
+            for environment in dict.fromkeys(case.environment for case in judged):
                 inside = environments == environment
                 half = conformal_half_width(errors[~inside], LEVEL)
                 hit = int((np.abs(errors[inside]) <= half).sum())
@@ -102,10 +116,15 @@ def covered(hit: int, n: int) -> Row:
 # -- labels ------------------------------------------------------------------------------------------------------------
 
 
-def forecast_reached(case: Case, forecasts: Forecasts) -> Reached:
-    """What label and advice of a card go by, in points."""
-    both = [case.points(expected(case, forecasts[target])) for target in TARGETS]
-    return Reached(both[0], both[1], max(both))
+def forecast_reached(cases: Sequence[Case], forecasts: Forecasts) -> list[Reached]:
+    """What label and advice of a card go by, in points, with the environment left out of every fit."""
+    told = {target: left_out(cases, target, name) for target, name in forecasts.items()}
+    found = []
+    for k in range(len(cases)):
+        both = [float(told[target][k]) for target in TARGETS]
+        part = float(told[PART][k]) if PART in told else None
+        found.append(Reached(both[0], both[1], max(both), part))
+    return found
 
 
 def confusion_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
@@ -113,9 +132,9 @@ def confusion_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
     pairs = [
         (
             label_of(case.reached, case.several_modes),
-            label_of(forecast_reached(case, forecasts), case.several_modes),
+            label_of(told, case.several_modes),
         )
-        for case in cases
+        for case, told in zip(cases, forecast_reached(cases, forecasts), strict=True)
     ]
     return [
         {"outcome": actual, **{label: pairs.count((actual, label)) for label in LABELS}}
@@ -126,8 +145,8 @@ def confusion_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
     """Every dataset with both labels, the forecasts and the outcome."""
     rows = []
-    for case in cases:
-        told, reached = forecast_reached(case, forecasts), case.reached
+    for case, told in zip(cases, forecast_reached(cases, forecasts), strict=True):
+        reached = case.reached
         label = label_of(told, case.several_modes)
         rows.append(
             {
@@ -140,6 +159,8 @@ def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
                 "cloning": reached.cloning,
                 "offline_rl_forecast": told.offline_rl,
                 "offline_rl": reached.offline_rl,
+                "best_part_forecast": told.best_part,
+                "best_part": reached.best_part,
                 "best": reached.best,
                 "best_agent": case.best_agent,
                 "advice": action_of(label, told),
@@ -152,13 +173,15 @@ def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 
 
 def regret_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
-    """Points lost against the better of cloning and offline RL; cloning the best part has no runs yet."""
-    agents = agents_elsewhere(cases)
+    """Points lost against the best of cloning, offline RL and, once it has runs, cloning the best part."""
+    lost = _regrets(cases, forecasts)
     rows = []
     for panel, part in panels(cases).items():
-        for rule, lost in _regrets(part, forecasts, agents).items():
+        inside = {id(case) for case in part}
+        for rule, points in lost.items():
+            mine = [p for case, p in zip(cases, points, strict=True) if id(case) in inside]
             row = {"panel": panel, "rule": rule, "n": len(part)}
-            rows.append(row | {"mean": float(np.mean(lost)), "worst": float(np.max(lost))})
+            rows.append(row | {"mean": float(np.mean(mine)), "worst": float(np.max(mine))})
     return rows
 
 
@@ -170,29 +193,50 @@ def agents_elsewhere(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _regrets(
-    cases: Sequence[Case], forecasts: Forecasts, agents: Mapping[str, str]
-) -> dict[str, list[float]]:
+def _regrets(cases: Sequence[Case], forecasts: Forecasts) -> dict[str, list[float]]:
     """By rule. With the mean return as forecast of both, offline RL is never ahead: its advice is to clone."""
-    by_return = dict.fromkeys(TARGETS, MEAN_RETURN)
-    best = [max(case.reached.cloning, case.reached.offline_rl) for case in cases]
+    advised = _advised(cases, forecasts)
+    by_return = _advised(cases, dict.fromkeys(TARGETS, MEAN_RETURN))
+    reached, elsewhere = [case.reached for case in cases], agents_elsewhere(cases)
     printed = [
-        CLONE if _trained(case, forecasts) == "clone" else agents[case.environment]
-        for case in cases
+        _by_command(case, action, elsewhere) for case, action in zip(cases, advised, strict=True)
     ]
-    return {
-        "verdict": [regret(_trained(case, forecasts), case.reached) for case in cases],
-        "verdict, agent of its command": [
-            top - case.agents[agent] for top, case, agent in zip(best, cases, printed, strict=True)
-        ],
-        "mean return as forecast": [regret(_trained(c, by_return), c.reached) for c in cases],
-        "always bc": [regret("clone", case.reached) for case in cases],
-        "always iql": [top - case.agents["iql"] for top, case in zip(best, cases, strict=True)],
+    best = [best_action(each) for each in reached]
+    against = {
+        "verdict, agent of its command": printed,
+        "always iql": [case.agents["iql"] for case in cases],
     }
+    found = {
+        "verdict": [regret(action, r) for action, r in zip(advised, reached, strict=True)],
+        "mean return as forecast": [regret(a, r) for a, r in zip(by_return, reached, strict=True)],
+        "always bc": [regret("clone", each) for each in reached],
+    }
+    if PART in forecasts:
+        found["always the best part"] = [regret("clone-best-part", each) for each in reached]
+    found |= {
+        rule: [top - value for top, value in zip(best, values, strict=True)]
+        for rule, values in against.items()
+    }
+    return {rule: found[rule] for rule in RULES if rule in found}
 
 
-def _trained(case: Case, forecasts: Forecasts):
-    """The advice as something to train: where more data is asked for, one would clone what there is."""
-    told = forecast_reached(case, forecasts)
-    action = action_of(label_of(told, case.several_modes), told)
-    return "clone" if action == "collect-more" else action
+def _advised(cases: Sequence[Case], forecasts: Forecasts) -> list[Action]:
+    """The advice as something to train: where more data is asked for, one would clone what there is.
+
+    A part that was not trained on a dataset is not advised there.
+    """
+    found: list[Action] = []
+    for case, told in zip(cases, forecast_reached(cases, forecasts), strict=True):
+        known = told if case.best_part is not None else replace(told, best_part=None)
+        action = action_of(label_of(known, case.several_modes), known)
+        found.append("clone" if action == "collect-more" else action)
+    return found
+
+
+def _by_command(case: Case, action: Action, agents: Mapping[str, str]) -> float:
+    """What the agent of the printed command reached; where it was not trained, the mean of those that were."""
+    if action == "clone-best-part" and case.best_part is not None:
+        return case.best_part
+    if action == "clone":
+        return case.agents[CLONE]
+    return case.agents.get(agents[case.environment], case.reached.offline_rl)
