@@ -122,6 +122,21 @@ EveryScoreOption = Annotated[
     bool,
     typer.Option("--all", help="Compute and show every score, and show every warning."),
 ]
+EpisodesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--episodes",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write scores of every episode: .parquet or .csv.",
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -144,26 +159,13 @@ def score_command(
     set: SetOption = None,
     json: JsonOption = None,
     html: HtmlOption = None,
-    episodes: Annotated[
-        Path | None,
-        typer.Option(
-            "--episodes",
-            metavar="FILE",
-            callback=in_existing_folder,
-            help="Write scores of every episode: .parquet or .csv.",
-        ),
-    ] = None,
+    episodes: EpisodesOption = None,
     strict: gating.StrictOption = False,
     fail_if: gating.FailIfOption = None,
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
     everything: EveryScoreOption = False,
-    refine: Annotated[
-        bool,
-        typer.Option(
-            "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
-        ),
-    ] = False,
+    refine: RefineOption = False,
     no_store: NoStoreOption = False,
     out: OutOption = None,
     workers: WorkersOption = None,
