@@ -122,6 +122,21 @@ EveryScoreOption = Annotated[
     bool,
     typer.Option("--all", help="Compute and show every score, and show every warning."),
 ]
+EpisodesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--episodes",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write scores of every episode: .parquet or .csv.",
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+    ),
+]
 
 
 RefineOption = Annotated[
