@@ -1,6 +1,8 @@
 """How long `rlassay.demonstrations` and the whole card take on 36,000 frames of 26 columns in 60 episodes.
 
-python benchmarks/motion_speed.py [--scores]    # with it also every score alone, into results/demonstrations/seconds.csv
+OMP_NUM_THREADS=1 python benchmarks/motion_speed.py [--scores]    # with it also every score alone, into results/demonstrations/seconds.csv
+
+One thread, because waiting threads of the linear algebra count as processor time on a busy machine.
 """
 
 from __future__ import annotations
@@ -63,7 +65,10 @@ if __name__ == "__main__":
     for what, (wall, processor) in {"demonstrations": reported, "score": scored}.items():
         print(f"{what}: wall {wall:.1f} s, processor {processor:.1f} s")
     if sys.argv[1:] == ["--scores"]:
-        about = {"command": "python benchmarks/motion_speed.py --scores", "complete": True}
+        about = {
+            "command": "OMP_NUM_THREADS=1 python benchmarks/motion_speed.py --scores",
+            "complete": True,
+        }
         write_table(
             Path("results/demonstrations/seconds.csv"),
             each_score(data),

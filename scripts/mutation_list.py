@@ -23,7 +23,13 @@ PARTS = "tests/verdict/test_calibrated_parts.py"
 CONFLICT = "tests/study/test_conflict.py"
 BEST = "tests/study/test_parts_and_worlds.py"
 
+TASKS = "tests/motion/test_tasks.py"
+TIMELINES = "tests/motion/test_timelines.py"
+DEFECTS = "tests/study/test_demonstrations.py"
+ADJUSTED = "tests/motion/test_demonstration_commands.py"
+
 _TRANSPORT = "transport"
+_MOTION = "motion"
 _CRITIC = "critic"
 _SCORING = "scoring"
 
@@ -409,5 +415,33 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         'best = max(stored, key=lambda actor: actor["mean_return"])',
         "best = stored[-1]",
         BEST,
+    ),
+    # -- demonstrations
+    (
+        f"{_MOTION}/tasks.py",
+        "label[nearest] != label[asked]",
+        "label[nearest] == label[asked]",
+        TASKS,
+    ),
+    (f"{_MOTION}/tasks.py", "itself = near == asked[:, None]", "itself = near != near", TASKS),
+    (f"{_MOTION}/timelines.py", "np.fmax.reduceat", "np.fmin.reduceat", TIMELINES),
+    (f"{_MOTION}/timelines.py", "argsort(-(runs", "argsort((runs", TIMELINES),
+    (
+        "study/demonstrations/judged.py",
+        "append(score - base)",
+        "append(base - score)",
+        DEFECTS,
+    ),
+    (
+        "study/demonstrations/judged.py",
+        "if not one.qualifies and",
+        "if one.qualifies and",
+        DEFECTS,
+    ),
+    (
+        f"{_SCORING}/episodes.py",
+        "adjust_for_length(plain(_unadjusted(name)), data.episode_lengths)",
+        "plain(_unadjusted(name))",
+        ADJUSTED,
     ),
 ]

@@ -4,7 +4,7 @@
     python scripts/screenshots.py cards.json --card 1
 
 One picture shows the page of several datasets, the others the page of one: desktop, tablet, dark, the explorer at
-work, phone, print; two show the terminal. Each is at most 200 KB (a palette of 128 colours is enough).
+work, phone, print; two show the terminal. A card of data without rewards gives one picture: its episodes worth watching. Each is at most 200 KB (a palette of 128 colours is enough).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ SELECT_BEST = (
     "document.querySelector('.explorer').scrollIntoView({behavior: 'instant', block: 'start'});"
     "scrollBy(0, -70)"
 )
+TALL = {"width": 1180, "height": 1560}
+SHOW_MOVEMENT = "document.querySelector('.bar').remove(); document.querySelector('.movement').scrollIntoView({behavior: 'instant'})"
 SHOW_TABLE = "document.querySelector('#side-by-side-title').scrollIntoView({behavior: 'instant'}); scrollBy(0, -60)"
 
 
@@ -69,6 +71,11 @@ def main() -> None:
             "report-tablet": (one, TABLET, "light", ""),
             "report-phone": (one, PHONE, "light", ""),
         }
+        if cards[arguments.card].demonstrations:  # data without rewards has a page of its own kind
+            shot = _picture(browser, one, TALL, "light", SHOW_MOVEMENT)
+            print(_save(shot, arguments.out / "report-demonstrations.png"), "bytes")
+            browser.close()
+            return
         if len(cards) > 1:
             write_page(cards, several, comparison)
             shots["report-several"] = (several, DESKTOP, "light", "")

@@ -18,8 +18,9 @@ from rlassay.curation.rule import Rule
 from rlassay.curation.sidecar import FRAMES, read_sidecar
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.motion.frames import FRAME_SCORES
+from rlassay.motion.length import adjust_for_length
 from rlassay.motion.scores import known_names, measure
-from rlassay.motion.trajectories import motion_of
+from rlassay.motion.trajectories import Motion, motion_of
 
 SHAKEN = 3  # the episode whose actions are noise
 
@@ -121,6 +122,29 @@ def test_every_score_of_movement_is_an_episode_score(folder):
     assert table.direction("smoothness") == "higher"
     assert table.direction("tremor.adjusted") == "lower"
     assert table.goodness("disagreement").argmin() == SHAKEN
+
+
+def test_surprise_and_coverage_come_without_what_they_owe_to_length(tmp_path):
+    """Episodes of two lengths: a longer one covers more, and the adjusted share no longer follows that."""
+    parts = [made_motion(count=6, length=length, seed=length) for length in (30, 120)]
+    lengths = np.repeat([30, 120], 6)
+    joined = dataset_of(
+        Motion(
+            np.concatenate([part.states for part in parts]),
+            np.concatenate([part.actions for part in parts]),
+            np.concatenate([[0], np.cumsum(lengths)[:-1]]),
+        )
+    )
+    names = ["coverage", "coverage.adjusted", "bc_surprise.adjusted"]
+    table = rlassay.episode_scores(joined, scores=names, preset="fast")
+    np.testing.assert_array_equal(
+        table["coverage.adjusted"], adjust_for_length(table["coverage"], lengths)
+    )
+    assert not np.allclose(table["coverage.adjusted"], table["coverage"])
+    assert table.direction("coverage.adjusted") == "higher"
+    assert table.direction("bc_surprise.adjusted") == "lower"
+    with pytest.raises(SettingsError, match="belongs to episodes"):
+        rlassay.transition_scores(joined, scores=["bc_surprise.adjusted"])
 
 
 def test_a_transition_has_no_smoothness(folder):

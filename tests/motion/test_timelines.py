@@ -65,3 +65,12 @@ def test_constant_columns_and_single_frames_have_a_timeline():
     told = timelines(motion, [])
     assert told["columns"] == {"states": [], "actions": []}
     assert [one["length"] for one in told["episodes"]] == [1, 3]
+
+
+def test_saturation_is_drawn_where_the_bounds_are_known():
+    motion = made_motion(count=3, length=50)
+    motion.actions[10:20, 0] = motion.actions.max() + 1
+    bounds = {"low": motion.actions.min(axis=0) - 1, "high": motion.actions.max(axis=0)}
+    known = timelines(changed(motion, **bounds), [0])["episodes"][0]
+    assert [10, 19] in known["saturation"]
+    assert timelines(motion, [0])["episodes"][0]["saturation"] == []

@@ -141,6 +141,9 @@ def test_the_table_names_the_scores_of_the_rule_and_the_gains(tmp_path):
     assert "Default of `curate --by` without rewards: tremor." in text
     best = read_table(tmp_path / "demonstrations" / "detection_summary.csv")[0]
     assert best["score_name"] == "tremor" and best["middle"] == 0.9
+    by_defect = read_table(tmp_path / "demonstrations" / "detection_by_defect.csv")
+    assert by_defect[0]["score_name"] == "tremor" and by_defect[0]["lag"] == 0.9
+    assert by_defect[0]["duplicates"] is None
 
 
 def test_nothing_is_judged_before_all_runs_are_there(tmp_path):

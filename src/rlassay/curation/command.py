@@ -40,7 +40,8 @@ def curate_file(request: Request) -> dict[str, Any]:
         **_command(data, source, request, target, curation),
     }
     if target is not None:
-        lost = output.write(curation.data, curation.kept, source, target, provenance_text(curation))
+        told = provenance_text(curation)
+        lost = output.write(curation.data, curation.kept, source, target, told, data.episode_count)
         more["lost"] = [note.message for note in lost]
     if weights is not None and request.weights is not None:
         if not request.dry_run:

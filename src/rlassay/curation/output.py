@@ -1,4 +1,4 @@
-"""Where a curation goes: a dataset in the source's own format, a robomimic mask, or a list of episodes.
+"""Where a curation goes: a dataset in the source's own format, some episodes of a d3rlpy dump, a robomimic mask, or a list.
 
 Everything is checked before scores are computed, written beside its target and renamed, so the source never changes
 and a full disk leaves nothing behind.
@@ -18,7 +18,7 @@ from rlassay.errors import DatasetError, SettingsError
 
 LIST_ENDINGS = (".csv", ".txt")
 OWN_WRITABLE = {"d4rl": "d4rl", "npz": "npz", "npy": "npz", "arrays": None, "minari": "minari"}
-Kind = Literal["dataset", "mask", "list", "command"]
+Kind = Literal["dataset", "subset", "mask", "list", "command"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,8 @@ def plan(
         target = Target(out, "command")
     elif robomimic and format is None and (mask or _looks_like_hdf5(out)):
         target = Target(out, "mask", mask=mask or "curated")
+    elif data.origin.format == "d3rlpy-v2" and format is None and _looks_like_hdf5(out):
+        target = Target(out, "subset")
     else:
         target = Target(out, "dataset", format or _own_format(data, out))
     if (out.exists() or out.is_symlink()) and not force:
@@ -112,9 +114,14 @@ def _own_format(data: Dataset, out: Path) -> str | None:
 
 
 def write(
-    data: Dataset, kept: np.ndarray, source: Path, target: Target, provenance: str
+    data: Dataset,
+    kept: np.ndarray,
+    source: Path,
+    target: Target,
+    provenance: str,
+    episodes: int = 0,
 ) -> tuple[Note, ...]:
-    """Write the curated `data`; `kept` numbers its episodes in the source. The result names what was lost."""
+    """Write the curated `data`; `kept` numbers its episodes among those `episodes` of the source. The result names what was lost."""
     if target.kind == "list":
         from rlassay.formats.episode_lists import write_episode_list
 
@@ -126,6 +133,11 @@ def write(
         from rlassay.formats import save
 
         return save(data, target.path, format=target.format, like=source)
+    if target.kind == "subset":
+        from rlassay.formats.d3rlpy_subset import write_subset
+
+        write_subset(source, target.path, kept.tolist(), episodes, provenance)
+        return ()
     from rlassay.formats.robomimic_mask import read_demos, write_mask
 
     names = read_demos(source, data.origin.metadata.get("mask"))

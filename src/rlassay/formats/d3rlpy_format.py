@@ -97,8 +97,8 @@ def _as_integers(actions: np.ndarray | None) -> np.ndarray:
 def read_v2(path: Path, options: ReadOptions) -> Dataset:
     """One set of arrays per episode, numbered."""
     with hdf5.opened(path, "a d3rlpy dump") as file:
-        _check_version(file, path)
-        count = _episode_count(file)
+        check_version(file, path)
+        count = episode_count(file)
         budget = Budget(path)
         members = frozenset(hdf5.names(file))
         episodes = [_episode(file, i, members, budget) for i in range(count)]
@@ -121,7 +121,8 @@ def empty_note(episodes: list[int]) -> list[Note]:
     return [Note("empty_episodes", message, "drop them when recording; they add no rows")]
 
 
-def _check_version(file: h5py.File, path: Path) -> None:
+def check_version(file: h5py.File, path: Path) -> None:
+    """Refuse a dump whose layout this module does not know."""
     version = hdf5.text(file, "version")
     if version != "2.1":
         raise DatasetError(
@@ -133,7 +134,8 @@ def _check_version(file: h5py.File, path: Path) -> None:
         raise DatasetError(f"{path} lacks the column observations", allowed=V2_COLUMNS)
 
 
-def _episode_count(file: h5py.File) -> int:
+def episode_count(file: h5py.File) -> int:
+    """As the file states it, empty episodes included."""
     stated = hdf5.text(file, "num_episodes") or ""
     if not stated.isdecimal() or int(stated) > len(file):
         raise DatasetError(

@@ -71,6 +71,9 @@ def _timeline(
 ) -> dict[str, Any]:
     rows = slice(int(motion.starts[episode]), int(motion.stops[episode]))
     length = rows.stop - rows.start
+    drawn = (
+        STRETCHES if motion.low is not None else STRETCHES[:2]
+    )  # else a gripper at rest is one band
     frames = np.unique(np.linspace(0, length - 1, min(length, moments)).round().astype(int))
     largest = np.fmax.reduceat(scores[LINE][rows], frames)
     return {
@@ -82,7 +85,7 @@ def _timeline(
             for kind, values in scaled.items()
         },
         LINE: packed(largest),
-        **{name: spans(scores[name][rows] > 0) for name in STRETCHES},
+        **{name: spans(scores[name][rows] > 0) if name in drawn else [] for name in STRETCHES},
     }
 
 

@@ -20,6 +20,7 @@ from rlassay.critic.model import Critic, q_apply, q_parameters, require_numbers
 from rlassay.critic.targets import split_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
+from rlassay.data.sample import sampled_episodes
 from rlassay.errors import DatasetError, RlassayError
 from rlassay.progress import progress
 from rlassay.scoring.clock import Clock
@@ -89,9 +90,9 @@ class Assessment:
         show_progress: bool = False,
     ):
         refuse_idle_for(plan, data.discrete_actions)
-        self.data, self.plan, self.seeds = data, plan, tuple(seeds)
+        self.whole, self.plan, self.seeds = data, plan, tuple(seeds)
         self.settings = plan.settings
-        self.shared = shared or shared_statistics([data])
+        self._shared = shared
         self.reference = reference
         self.clock = clock or Clock()
         self.show_progress = show_progress
@@ -99,8 +100,33 @@ class Assessment:
 
     def share(self, shared: Shared) -> None:
         """Adopt pooled epsilons; forgets the transport results that were computed without them."""
-        self.shared = shared
+        self._shared = shared
         self.computed.transport.clear()
+
+    @property
+    def shared(self) -> Shared:
+        """Standardisation, bounds and grid: of a comparison's datasets, else of this one."""
+        if self._shared is None:
+            self._shared = shared_statistics([self.data])
+        return self._shared
+
+    # -- what is learned from ---------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def sample(self) -> np.ndarray | None:
+        """Numbers of the episodes that everything learned goes by; None: all of them."""
+        return sampled_episodes(self.whole, self.seeds[0]) if self.whole.streamed else None
+
+    @functools.cached_property
+    def data(self) -> Dataset:
+        """The data in memory: whole, or the sample of a dataset that does not fit. Counted scores read `whole`."""
+        part = self.whole if self.sample is None else self.whole.select(self.sample)
+        with self.clock.phase("load"):
+            return part.in_memory()
+
+    def numbers_in_whole(self, episodes: np.ndarray) -> np.ndarray:
+        """Episodes of `data` as they are numbered in the file."""
+        return episodes if self.sample is None else self.sample[episodes]
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -138,8 +164,9 @@ class Assessment:
     @property
     def can_learn_values(self) -> bool:
         """Rewards, and actions that are continuous or numbered."""
-        numbered = self.shared.scaling.numbers is not None
-        return self.data.rewards is not None and (numbered or not self.data.discrete_actions)
+        if self.whole.rewards is None:
+            return False
+        return not self.whole.discrete_actions or self.shared.scaling.numbers is not None
 
     @property
     def fitted(self) -> FittedCritic:

@@ -31,7 +31,7 @@ def make_card(
     assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
 ) -> Scorecard:
     """Measure the named scores and describe how they came about; `refined` adds the clone in a learned world."""
-    data = assessment.data
+    data = assessment.whole
     scores, missing = measure_all(assessment, names)
     if not scores:
         asked = [each for each in missing if each[1].code != "no_rewards"]
@@ -47,10 +47,12 @@ def make_card(
         data, assessment.reference, inspection, command, measured=measured or None
     )
     figures = series(assessment)
-    with assessment.clock.phase("scores"):
-        demonstrations = demonstrated(data, command, assessment.seeds[0])
+    demonstrations: dict[str, Any] = {}
+    if assessment.sample is None:  # episodes are numbered, and the sample's numbers are others
+        with assessment.clock.phase("scores"):
+            demonstrations = demonstrated(assessment.data, command, assessment.seeds[0])
     return Scorecard(
-        dataset=describe(data),
+        dataset={**describe(data), **learned_from(assessment)},
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
         diagnosis=diagnosis(assessment) | ({"refine": measured} if measured else {}),
@@ -63,6 +65,14 @@ def make_card(
         verdict=verdict,
         demonstrations=demonstrations,
     )
+
+
+def learned_from(assessment: Assessment) -> dict[str, Any]:
+    """The size of the sample, where the data did not fit and a sample is what was learned from."""
+    if assessment.sample is None:
+        return {}
+    lengths = assessment.whole.episode_lengths[assessment.sample]
+    return {"learned_from": {"episodes": len(lengths), "transitions": int(lengths.sum())}}
 
 
 def _refined(assessment: Assessment) -> tuple[dict[str, Any], list[Caution]]:
@@ -287,10 +297,10 @@ def _number_warnings(data: Dataset) -> list[Caution]:
 
 def assessment_warnings(assessment: Assessment) -> list[Caution]:
     """What critic and transport found out about themselves."""
-    found: list[Caution] = []
+    found = _sample_warnings(assessment)
     discount = assessment.settings.critic.discount
     if (fitted := assessment.computed.critic) is not None:
-        longest = int(assessment.data.episode_lengths.max())
+        longest = int(assessment.whole.episode_lengths.max())
         found += warnings_of(fitted.critic.diagnosis, longest, discount)
     for estimator, results in assessment.computed.transport.items():
         if any(result.converged is False for result in results):
@@ -311,6 +321,20 @@ def assessment_warnings(assessment: Assessment) -> list[Caution]:
             )
         )
     return found
+
+
+def _sample_warnings(assessment: Assessment) -> list[Caution]:
+    known = learned_from(assessment).get("learned_from")
+    if known is None:
+        return []
+    return [
+        Caution(
+            "sampled",
+            f"critic, transport and cloning see {known['transitions']:,} of {len(assessment.whole):,} transitions, "
+            f"{known['episodes']:,} whole episodes by seed {assessment.seeds[0]}; counted scores see all",
+            "compare seeds to see how much the sample matters, or allow more with --memory",
+        )
+    ]
 
 
 def _unavailable(missing: list[Missing]) -> list[Caution]:

@@ -49,7 +49,7 @@ OF_EPISODES = ("return", "coverage", *LENGTH_ADJUSTED, *MOVEMENT)  # a transitio
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
     """The table of a dataset that is under assay already."""
     refuse_unknown(scores)
-    data = assessment.data
+    data = assessment.whole
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
     moved = _movement(data, [name for name in names if name in MOVEMENT])
     plain = functools.cache(functools.partial(_episode_values, assessment))
@@ -133,7 +133,7 @@ def _direction(assessment: Assessment, name: str) -> Direction:
 
 
 def _episode_values(assessment: Assessment, name: str) -> np.ndarray:
-    data = assessment.data
+    data = assessment.whole
     if name == "coverage":
         return visited_cells(data, assessment.seeds[0]).shares()
     if name == "return":
@@ -155,8 +155,9 @@ def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
     if name in OF_EPISODES:
         raise SettingsError(f"{name} belongs to episodes, not to transitions")
     if name == "reward":
-        _require_rewards(assessment.data)
-        return np.asarray(assessment.data.rewards, np.float64)
+        _require_rewards(assessment.whole)
+        return np.asarray(assessment.whole.rewards, np.float64)
+    _require_every_row(assessment)
     if name == "bc_surprise":
         return _cloning_surprise(assessment)
     if name in OWN:
@@ -176,6 +177,13 @@ def _mean_of_known(values: Sequence[np.ndarray]) -> np.ndarray:
 def _require_rewards(data: Dataset) -> None:
     if data.rewards is None:
         raise no_rewards()
+
+
+def _require_every_row(assessment: Assessment) -> None:
+    if assessment.sample is not None:
+        raise Unavailable(
+            "sampled", "the data does not fit into memory, and it is learned for every row"
+        )
 
 
 def _cloning_surprise(assessment: Assessment) -> np.ndarray:

@@ -21,9 +21,9 @@ def refuse_meaningless(assessment: Assessment, spec: ScoreSpec) -> None:
         )
     if not spec.of_critic:
         return
-    if tells_nothing(assessment.data):
+    if tells_nothing(assessment.whole):
         raise Unavailable(
             "constant_reward",
-            f"every reward is {only_reward(assessment.data):g}, so a value tells how long an episode lasts and nothing about behaviour",
+            f"every reward is {only_reward(assessment.whole):g}, so a value tells how long an episode lasts and nothing about behaviour",
             "check that the reward column was recorded, and the flags of terminals",
         )

@@ -52,12 +52,14 @@ def measure(assessment: Assessment, name: str) -> Score:
 
 def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) -> Score:
     used = assessment.evaluated[: len(measured)]
-    groups = [episodes_of(rows, spec.per, spec.estimator) for rows in used]
-    for each, group in zip(measured, groups, strict=True):
-        _check(each.values, group, spec)
+    if not all(np.isfinite(each.values).all() for each in measured):
+        raise Unavailable("not_finite", "its values are not finite numbers")
     per_seed = [float(each.statistic(each.values, np.ones(len(each.values)))) for each in measured]
     if not np.isfinite(per_seed).all():
         raise Unavailable("not_finite", "its value is not a finite number")
+    groups = [episodes_of(rows, spec.per, spec.estimator) for rows in used]
+    for each, group in zip(measured, groups, strict=True):
+        _check(each.values, group, spec)
     resampling = stats.Resampling(assessment.settings.evaluation.replicates, assessment.seeds[0])
     samples = [(each.values, group) for each, group in zip(measured, groups, strict=True)]
     variance, count = resampling.variance(samples, measured[0].statistic)
@@ -83,8 +85,6 @@ def _check(values: np.ndarray, group: np.ndarray, spec: ScoreSpec) -> None:
             "wrong_shape",
             f"its function returned {len(values):,} values for {len(group):,} entries (one per {spec.per})",
         )
-    if not np.isfinite(values).all():
-        raise Unavailable("not_finite", "its values are not finite numbers")
 
 
 def _converged(assessment: Assessment, spec: ScoreSpec) -> bool | None:

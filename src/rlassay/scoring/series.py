@@ -48,21 +48,23 @@ def row_scores(assessment: Assessment) -> dict[str, np.ndarray]:
 
 def _episodes(assessment: Assessment) -> dict[str, Any]:
     """A seeded sample of the episodes; with row scores only episodes that have evaluated rows."""
-    data = assessment.data
-    scored = row_scores(assessment)
-    candidates = np.unique(assessment.row_episodes) if scored else np.arange(data.episode_count)
-    chosen = _sample(candidates)
+    whole, scored = assessment.whole, row_scores(assessment)
+    if scored:
+        chosen = _sample(np.unique(assessment.row_episodes))
+        places = assessment.numbers_in_whole(chosen)
+    else:
+        chosen = places = _sample(np.arange(whole.episode_count))
     found: dict[str, Any] = {
-        "index": chosen,
-        "start": data.episode_starts[chosen],
-        "length": data.episode_lengths[chosen],
-        "sampled_from": data.episode_count,
+        "index": places,
+        "start": whole.episode_starts[places],
+        "length": whole.episode_lengths[places],
+        "sampled_from": whole.episode_count,
     }
-    if data.rewards is not None:
-        found["return"] = data.episode_returns[chosen]
-    counts = np.bincount(assessment.row_episodes, minlength=data.episode_count)[chosen]
+    if whole.rewards is not None:
+        found["return"] = whole.episode_returns[places]
     for name, values in scored.items():
-        sums = np.bincount(assessment.row_episodes, values, data.episode_count)[chosen]
+        counts = np.bincount(assessment.row_episodes, minlength=chosen[-1] + 1)[chosen]
+        sums = np.bincount(assessment.row_episodes, values, chosen[-1] + 1)[chosen]
         found[name] = sums / counts
     return found
 
@@ -71,7 +73,7 @@ def _histograms(assessment: Assessment) -> dict[str, Any]:
     data = assessment.data
     found: dict[str, Any] = {}
     if data.rewards is not None:
-        found["return"] = _histogram(data=data.episode_returns)
+        found["return"] = _histogram(data=assessment.whole.episode_returns)
     samples = {"data": data.actions[assessment.rows].ravel()}
     if (pairs := assessment.computed.pairs) is not None:
         first = pairs[0]

@@ -32,7 +32,9 @@ rlassay.Timeline = class {
   panel(kind) {
     const last = kind === "disagreement";
     const names = last ? ["disagreement"] : this.spec.names[kind];
-    const figure = rlassay.frame({ x_label: last ? this.spec.x_label : null, y_label: kind }, { height: last ? 190 : 170, min_border_left: 64 });
+    const figure = rlassay.frame({ x_label: last ? this.spec.x_label : null, y_label: kind }, {
+      height: last ? 190 : 170, min_border_left: 64, y_range: new Bokeh.DataRange1d(last ? { start: 0 } : {}),
+    });
     const source = new Bokeh.ColumnDataSource({ data: Object.fromEntries([["frame", []], ...names.map((_, place) => [`line${place}`, []])]) });
     const lines = names.map((name, place) => {
       const line = figure.line({ field: "frame" }, { field: `line${place}` }, { line_width: 1.6, source });
@@ -45,7 +47,6 @@ rlassay.Timeline = class {
       return { name, data, quads };
     });
     figure.y_range.renderers = lines; // the bands reach beyond
-    if (last) figure.y_range.start = 0;
     return { kind, names, figure, source, lines, stretches };
   }
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from rlassay.engine.files import write_atomically
 from rlassay.study.demonstrations.detection import (
     LEVEL_OF_RULE,
+    detection_by_defect,
     detection_by_score,
     detection_summary,
     run_detection,
@@ -47,11 +48,15 @@ def render(results: Path) -> str:
     folder = results / FOLDER
     if waiting := incomplete(folder / "detection.csv"):
         return f"Detection is {waiting} cells; nothing is judged before.\n"
-    summary = detection_summary(read_table(folder / "detection.csv"))
+    detected = read_table(folder / "detection.csv")
+    summary, by_defect = detection_summary(detected), detection_by_defect(detected)
     about = {"command": COMMAND, "complete": True}
-    write_table(folder / "detection_summary.csv", summary, list(summary[0]), about)
+    for name, rows in (("detection_summary", summary), ("detection_by_defect", by_defect)):
+        write_table(folder / f"{name}.csv", rows, list(rows[0]), about)
     text = "### Detection: area under the ROC curve within strata of length, mean over environments and defects\n\n"
     text += markdown_table(summary, list(summary[0]))
+    text += f"\n### By defect at strength {LEVEL_OF_RULE}, raw scores, not within strata\n\n"
+    text += markdown_table(by_defect, list(by_defect[0]))
     text += f"\nSix scores for the policy test, by the rule at strength {LEVEL_OF_RULE}: {', '.join(six(results))}.\n"
     if (folder / "tasks.csv").exists():
         found = [row for row in read_table(folder / "tasks.csv") if row["score_name"] == OF_TASKS]

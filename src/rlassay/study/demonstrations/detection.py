@@ -178,3 +178,20 @@ def detection_summary(rows: Sequence[Row]) -> list[Row]:
             row[level] = float(np.mean(known)) if known else None
         summary.append(row)
     return sorted(summary, key=lambda row: -(row[LEVEL_OF_RULE] or 0.0))
+
+
+def detection_by_defect(rows: Sequence[Row], level: str = LEVEL_OF_RULE) -> list[Row]:
+    """One row a raw score: its plain area for every defect at one strength, mean over environments."""
+    from rlassay.motion.defects import DEFECT_NAMES
+    from rlassay.motion.scores import ADJUSTED
+
+    found: dict[str, dict[str, list[float]]] = {}
+    for row in rows:
+        name, area = row["score_name"], row["value"]
+        if row["level"] == level and name and not name.endswith(ADJUSTED) and area is not None:
+            found.setdefault(name, {}).setdefault(row["defect"], []).append(area)
+    named = {
+        name: {k: float(np.mean(v)) for k, v in areas.items()} for name, areas in found.items()
+    }
+    order = sorted(named, key=lambda name: -float(np.mean(list(named[name].values()))))
+    return [{"score_name": name} | {d: named[name].get(d) for d in DEFECT_NAMES} for name in order]
