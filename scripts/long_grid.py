@@ -1,9 +1,10 @@
-"""Run the grid of the long oracle from a clone at a fixed commit, so that it outlives changes to this checkout.
+"""Run the grid of the long oracle, or one that stands beside it, from a clone at a fixed commit: it outlives changes here.
 
     python scripts/long_grid.py            # clone, install, run what is missing; stop with Ctrl-C, start again at will
     python scripts/long_grid.py --collect  # bring its tables into results/long/, to be committed
+    python scripts/long_grid.py conflict   # the same for another study: conflict, parts or worlds
 
-The commit is the one in `results/long/grid.json`, which the first start writes. The clone has its own virtual
+The commit is the one in `results/<study>/grid.json`, which the first start writes. The clone has its own virtual
 environment with the versions that rolled out the committed data: they are part of its identity.
 """
 
@@ -20,26 +21,29 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TABLES = ROOT / "results" / "long"
-PLAN = TABLES / "grid.json"
+STUDIES = ("long", "conflict", "parts", "worlds")
+TABLES = ("runs.csv", "runs.json", "curves.csv", "curves.json")
+FURTHER = ("references.csv", "references.json")  # of the other worlds
 PINNED = ("jax", "numpy", "gymnasium", "mujoco")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("study", nargs="?", choices=STUDIES, default="long")
     parser.add_argument(
         "--folder", type=Path, help="where the clone lives; default: in the run store"
     )
-    parser.add_argument("--collect", action="store_true", help="copy the tables into results/long/")
+    parser.add_argument("--collect", action="store_true", help="copy the tables into results/")
     asked = parser.parse_args()
-    plan = read_plan()
+    tables = ROOT / "results" / asked.study
+    plan = read_plan(tables / "grid.json")
     clone = asked.folder or state_folder() / "grid" / plan["commit"]
     if asked.collect:
-        copy_tables(clone / "results" / "long", TABLES)
+        collect(clone, asked.study)
         return
     python = prepare(clone, plan)
-    copy_tables(TABLES, clone / "results" / "long")
-    command = [str(python), "-P", "-m", "rlassay", "study", "long", "--run"]
+    copy_tables(tables, clone / "results" / asked.study)
+    command = [str(python), "-P", "-m", "rlassay", "study", asked.study, "--run"]
     sys.exit(run_beside(command, clone))
 
 
@@ -62,17 +66,25 @@ def run_beside(command: list[str], folder: Path) -> int:
         return running.wait()
 
 
-def read_plan() -> dict:
+def collect(clone: Path, study: str) -> None:
+    """Tables, and of the other worlds the actors that were trained there."""
+    copy_tables(clone / "results" / study, ROOT / "results" / study)
+    actors = clone / "zoo" / "worlds"
+    if study == "worlds" and actors.exists():
+        shutil.copytree(actors, ROOT / "zoo" / "worlds", dirs_exist_ok=True)
+
+
+def read_plan(path: Path) -> dict:
     """The commit and the versions of the grid; written down at the first start."""
-    if not PLAN.exists():
+    if not path.exists():
         versions = json.loads((ROOT / "results" / "table1" / "runs.json").read_text())["software"]
         plan = {
             "commit": git("rev-parse", "HEAD"),
             "versions": {name: versions[name] for name in PINNED},
         }
-        PLAN.parent.mkdir(parents=True, exist_ok=True)
-        PLAN.write_text(json.dumps(plan, indent=1) + "\n")
-    return json.loads(PLAN.read_text())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(plan, indent=1) + "\n")
+    return json.loads(path.read_text())
 
 
 def prepare(clone: Path, plan: dict) -> Path:
@@ -96,8 +108,9 @@ def copy_tables(source: Path, target: Path) -> None:
     if finished(source) <= finished(target):
         return
     target.mkdir(parents=True, exist_ok=True)
-    for name in ("runs.csv", "runs.json", "curves.csv", "curves.json"):
-        shutil.copyfile(source / name, target / name)
+    for name in (*TABLES, *FURTHER):
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)
     print(f"{finished(target)} finished runs in {target}")
 
 
@@ -108,7 +121,7 @@ def finished(folder: Path) -> int:
     if not table.exists():
         return 0
     with open(table, newline="") as file:
-        return sum(bool(row["score"]) for row in csv.DictReader(file))
+        return sum(bool(row["return"]) for row in csv.DictReader(file))
 
 
 def state_folder() -> Path:

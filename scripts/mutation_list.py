@@ -16,6 +16,9 @@ SCORES = "tests/scoring/test_scores.py"
 CARD = "tests/scoring/test_card.py"
 STATS = "tests/test_stats.py"
 KEYS = "tests/study/test_score_keys.py"
+DISCRETE_CRITIC = "tests/critic/test_discrete_critic.py"
+DISCRETE_TRANSPORT = "tests/transport/test_transport_discrete.py"
+DISCRETE_SCORES = "tests/scoring/test_discrete_scores.py"
 PARTS = "tests/verdict/test_calibrated_parts.py"
 CONFLICT = "tests/study/test_conflict.py"
 BEST = "tests/study/test_parts_and_worlds.py"
@@ -34,14 +37,14 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     # -- costs
     (
         f"{_TRANSPORT}/costs.py",
-        "return q_random - squared_distance(",
-        "return q_random + squared_distance(",
+        "return q_random - metric(",
+        "return q_random + metric(",
         COSTS,
     ),
     (
         f"{_TRANSPORT}/costs.py",
-        "return -q_random - squared",
-        "return q_random - squared",
+        "return -q_random - metric",
+        "return q_random - metric",
         COSTS,
     ),
     (
@@ -64,8 +67,8 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     (
         f"{_TRANSPORT}/costs.py",
-        "return -squared_distance(",
-        "return squared_distance(",
+        "return -metric(",
+        "return metric(",
         COSTS,
     ),
     # -- closed forms
@@ -112,7 +115,7 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         COSTS,
     ),
     (
-        f"{_TRANSPORT}/problem.py",
+        f"{_TRANSPORT}/random_policy.py",
         "drawn *= (high - low) / 2",
         "drawn *= high - low",
         COSTS,
@@ -124,7 +127,7 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         CARD + "::test_tail_takes_the_public_cost_unless_one_is_named",
     ),
     (
-        f"{_TRANSPORT}/sinkhorn.py",
+        f"{_TRANSPORT}/entropic.py",
         "return Solution(epsilon * values + centre",
         "return Solution(values + centre",
         SINKHORN,
@@ -210,7 +213,7 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     (
         f"{_CRITIC}/compiled.py",
-        'settings.discount * batch["continues"] * following[:, 0]',
+        'settings.discount * batch["continues"] * following',
         "settings.discount * following[:, 0]",
         RETURNS,
     ),
@@ -241,8 +244,8 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
     ),
     (
         f"{_SCORING}/scores.py",
-        "return q_random.mean(axis=1) - v",
-        "return v - q_random.mean(axis=1)",
+        "return v_random - v",
+        "return v - v_random",
         SCORES,
     ),
     (
@@ -337,6 +340,39 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         "key in FIRST_SETTINGS",
         KEYS,
     ),
+    # -- discrete actions
+    (
+        f"{_CRITIC}/discrete.py",
+        "lambda q, law: (law * q).sum(axis=1)",
+        "lambda q, law: q.mean(axis=1)",
+        DISCRETE_CRITIC,
+    ),
+    ("kernel/choices.py", "chosen] -= 1", "chosen] -= 0", DISCRETE_CRITIC),
+    (
+        "kernel/choices.py",
+        "np.float32(2 / len(slope))",
+        "np.float32(1 / len(slope))",
+        DISCRETE_CRITIC,
+    ),
+    (
+        f"{_TRANSPORT}/entropic.py",
+        "(transposed @ (mass[..., None] * u))",
+        "(transposed @ u)",
+        DISCRETE_TRANSPORT,
+    ),
+    (
+        f"{_TRANSPORT}/ground.py",
+        "return (actions != random_actions)",
+        "return (actions == random_actions)",
+        DISCRETE_TRANSPORT,
+    ),
+    (
+        f"{_SCORING}/cloning.py",
+        "return loss / self.loss_of_frequencies",
+        "return loss",
+        DISCRETE_SCORES,
+    ),
+    ("data/rewards.py", "reward == 0 or not", "reward == 0 and not", DISCRETE_SCORES),
     # -- the verdict's forecast and its calibration
     (
         "verdict/forecast.py",

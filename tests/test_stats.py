@@ -139,3 +139,20 @@ def test_replicates_share_their_weights_over_seeds():
     values, group = RNG.normal(size=50), np.arange(50)
     variance, _ = Resampling(200).variance([(values, group), (-values, group)])
     assert variance == pytest.approx(0.0, abs=1e-20)
+
+
+def test_sums_of_many_values_are_those_of_all_at_once(monkeypatch):
+    """In blocks, with the same additions in the same order."""
+    from rlassay import stats
+
+    rng = np.random.default_rng(0)
+    values, group = rng.normal(size=10_000), np.sort(rng.integers(0, 50, 10_000))
+    kept = np.arange(0, 50, 3)
+    place = np.searchsorted(kept, group)
+    inside = np.isin(group, kept)
+    wanted = np.bincount(place[inside], values[inside], len(kept))
+    monkeypatch.setattr(stats, "BLOCK_ENTRIES", 333)
+    sums, sizes = stats._sums_by_group(values, group, kept)
+    assert np.array_equal(sums, wanted)
+    assert np.array_equal(sizes, np.bincount(place[inside], minlength=len(kept)))
+    assert np.array_equal(stats._all_groups([group, group[::-1]]), np.unique(group))

@@ -180,8 +180,16 @@ def lanes() -> tuple[Any, ...]:
     return tuple(found)
 
 
-def keep_compiled_programs() -> None:
-    """Turn on JAX's persistent compilation cache, so that a second run starts at once."""
+def keep_compiled_programs(*, start: bool = True) -> None:
+    """Turn on JAX's persistent compilation cache, so that a second run starts at once.
+
+    Without `start` JAX is told by its environment and not imported: a task may do without it.
+    """
+    if not start and "jax" not in sys.modules:
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(state_folder() / "xla"))
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
+        return
     import jax
 
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:

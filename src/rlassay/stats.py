@@ -69,7 +69,7 @@ class Resampling:
         A sample is (values, group of each value), one a seed; all share the replicates. Fewer than two groups have no
         variance: (0, count).
         """
-        groups = np.unique(np.concatenate([group for _, group in samples]))
+        groups = _all_groups([group for _, group in samples])
         count = len(groups)
         if count < 2:
             return 0.0, count
@@ -88,17 +88,44 @@ def _replicate(values, group, kept, drawn, statistic: Statistic) -> np.ndarray:
 
     Values of groups that are not resampled keep their place with weight 0: a statistic may know more of each value.
     """
-    place = np.minimum(np.searchsorted(kept, group), len(kept) - 1)
-    inside = kept[place] == group
     values, counts = np.asarray(values, np.float64), drawn.astype(np.float64)
     if statistic is weighted_mean:
-        sums = np.bincount(place[inside], values[inside], len(kept))
-        sizes = np.bincount(place[inside], minlength=len(kept)).astype(np.float64)
+        sums, sizes = _sums_by_group(values, group, kept)
         return (counts @ sums) / np.maximum(counts @ sizes, 1e-300)
-    size = max(1, BLOCK_ENTRIES // max(len(values), 1))
+    place, inside = _places(group, kept)
+    size = max(1, BLOCK_ENTRIES // max(values.size, 1))
     blocks = (counts[first : first + size] for first in range(0, len(counts), size))
     weights = (np.where(inside, block[:, place], 0.0) for block in blocks)
     return np.concatenate([statistic(values, _some_weight(block, inside)) for block in weights])
+
+
+def _places(group: np.ndarray, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each value's group stands among those that are kept, and whether it does."""
+    place = np.minimum(np.searchsorted(kept, group), len(kept) - 1)
+    return place, kept[place] == group
+
+
+def _sums_by_group(
+    values: np.ndarray, group: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sum and number of the values of each kept group, value after value, whatever the number of transitions."""
+    sums, sizes = np.zeros(len(kept)), np.zeros(len(kept))
+    for first in range(0, len(values), BLOCK_ENTRIES):
+        rows = slice(first, first + BLOCK_ENTRIES)
+        place, inside = _places(group[rows], kept)
+        np.add.at(sums, place[inside], values[rows][inside])
+        sizes += np.bincount(place[inside], minlength=len(kept))
+    return sums, sizes
+
+
+def _all_groups(groups: Sequence[np.ndarray]) -> np.ndarray:
+    """Every group once, ascending, without sorting all entries at once."""
+    parts = [
+        np.unique(group[first : first + BLOCK_ENTRIES])
+        for group in groups
+        for first in range(0, len(group), BLOCK_ENTRIES)
+    ]
+    return np.unique(np.concatenate(parts))
 
 
 def _some_weight(weights: np.ndarray, inside: np.ndarray) -> np.ndarray:

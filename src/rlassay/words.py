@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 LOOKED_AT = 10_000  # names of a folder
@@ -28,6 +29,16 @@ def printable(text: object, *, lines: bool = False) -> str:
         return found[0] if kept else found[0].encode("unicode_escape").decode()
 
     return _OBEYED.sub(shown, str(text))
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """The same names; those that stand there several times carry their number."""
+    total, met = Counter(names), Counter[str]()
+    told: list[str] = []
+    for name in names:
+        met[name] += 1
+        told.append(name if total[name] == 1 else f"{name} ({met[name]})")
+    return told
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

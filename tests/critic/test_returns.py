@@ -5,7 +5,7 @@ import pytest
 
 from probes import walks
 from rlassay.critic import Critic, CriticSettings, Scaling
-from rlassay.critic.compiled import _initial_state, _make_step, _Training
+from rlassay.critic.compiled import _Continuous, _initial_state, _make_step, _Training
 from rlassay.critic.model import forward
 from rlassay.critic.targets import (
     Columns,
@@ -19,6 +19,7 @@ from rlassay.critic.targets import (
     training_columns,
 )
 
+SCALING = Scaling(np.zeros(1), np.ones(1), -np.ones(1), np.ones(1))
 STARTS = np.array([0, 1, 4, 9])
 ROWS = 12
 
@@ -87,13 +88,12 @@ def test_shifted_rewards_shift_returns_of_unfinished_episodes_by_the_perpetuity(
 def constant_critic(q: float, v: float, discount: float = 0.9, trace_decay: float = 0.5) -> Critic:
     """Q and V that are the same everywhere, in units of 2 around 10."""
     settings = CriticSettings(discount=discount, trace_decay=trace_decay)
-    scaling = Scaling(np.zeros(1), np.ones(1), -np.ones(1), np.ones(1))
 
     def layers(width, value):
         return [{"w": np.zeros((width, 1), np.float32), "b": np.array([value], np.float32)}]
 
     parameters = ({"q": layers(2, (q - 10) / 2), "v": layers(1, (v - 10) / 2)},)
-    return Critic(settings, (0,), scaling, parameters, centre=10.0, spread=2.0, curve={})
+    return Critic(settings, (0,), SCALING, parameters, centre=10.0, spread=2.0, curve={})
 
 
 def three_episodes() -> Columns:
@@ -142,7 +142,9 @@ def test_the_columns_of_an_episode_follow_each_other_and_end_with_their_own_flag
 
 def test_targets_are_standardised_by_the_first_returns():
     """Constant rewards of one-step terminal episodes: returns 2 and 6 become -1 and 1, and values come back as they were."""
-    training = _Training(three_episodes(), None, CriticSettings(steps=1), (0,), lambda *news: None)
+    training = _Training(
+        three_episodes(), SCALING, CriticSettings(steps=1), (0,), lambda *news: None
+    )
     training.centre, training.spread = 4.0, 2.0
     assert training._standardised(np.array([2.0, 6.0])).tolist() == [-1.0, 1.0]
     critic = constant_critic(q=30.0, v=20.0)
@@ -152,7 +154,7 @@ def test_targets_are_standardised_by_the_first_returns():
 
 def test_one_step_targets_leave_out_cuts_and_end_at_terminals(monkeypatch):
     settings = CriticSettings(method="sarsa", steps=1, hidden=(4,))
-    training = _Training(three_episodes(), None, settings, (0,), lambda *news: None)
+    training = _Training(three_episodes(), SCALING, settings, (0,), lambda *news: None)
     seen: list = []
     monkeypatch.setattr(training, "_run", lambda rows, first, steps: seen.append(rows[0]))
     training.with_steps()
@@ -165,14 +167,14 @@ def test_one_step_targets_leave_out_cuts_and_end_at_terminals(monkeypatch):
 def test_one_update_minimises_the_squared_distance_to_its_target(target_rate):
     """The loss of a step is that of its formula: rewards + discount * continues * Q of the next row."""
     settings = CriticSettings(method="sarsa", discount=0.5, hidden=(3,), target_rate=target_rate)
-    state = _initial_state(settings, 0, (1, 2))
+    state = _initial_state(settings, 0, _Continuous(1, 2))
     rng = np.random.default_rng(0)
     inputs, following = rng.normal(size=(2, 4, 2)).astype(np.float32)
     batch = {"inputs": inputs, "following": following, "rewards": np.arange(4, dtype=np.float32)}
     batch["continues"] = np.array([1, 0, 1, 0], np.float32)
     q, after = (np.asarray(forward(state["online"]["q"], x)) for x in (inputs, following))
     wanted = np.arange(4) + 0.5 * np.array([1, 0, 1, 0]) * after
-    moved, info = _make_step(settings, 1)(state, None, batch)
+    moved, info = _make_step(settings, _Continuous(1, 2))(state, None, batch)
     assert float(info["loss"]) == pytest.approx(((q - wanted) ** 2).mean(), rel=1e-5)
     if target_rate < 1:
         old, new = (np.asarray(s["online"]["q"][0]["w"]) for s in (state, moved))

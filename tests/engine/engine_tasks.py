@@ -40,3 +40,19 @@ def count_slowly(settings, data, folder: Path):
         path.write_text(str(done))
         time.sleep(settings["pause"])
     return {"count": done, "starts": len((folder / "starts").read_text())}
+
+
+def process(settings, data, folder: Path):
+    return {"pid": os.getpid()}
+
+
+def talk(settings, data, folder: Path):
+    print(f"number {settings['number']}", flush=True)  # noqa: T201
+    return {}
+
+
+def files(settings, data, folder: Path):
+    (folder / "note.txt").write_text("from the node")
+    (folder / "deep").mkdir()
+    (folder / "deep/bytes").write_bytes(bytes(range(256)))
+    return {"written": 2}

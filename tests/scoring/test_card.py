@@ -254,6 +254,7 @@ def test_replicates_change_the_interval_only(card):
 
 def test_no_setting_is_untested():
     elsewhere = {key for key in allowed_keys(plan("default").settings) if key.startswith("critic.")}
+    elsewhere |= {"transport.ground"}  # of discrete actions: tests/scoring/test_discrete_scores.py
     assert set(REACHES) | elsewhere | {"evaluation.replicates"} == set(
         allowed_keys(plan("default").settings)
     )
@@ -355,13 +356,6 @@ def test_values_that_are_not_finite_are_refused_with_the_row():
     rewards[17] = np.nan
     with pytest.raises(DatasetError, match="first row 17.*inspect"):
         rlassay.score(with_columns(WALKS, rewards=rewards))
-
-
-def test_discrete_actions_leave_the_counted_scores():
-    actions = np.random.default_rng(0).integers(0, 3, (len(WALKS), 1))
-    card, codes = score_small(with_columns(WALKS, actions=actions))
-    assert "discrete_actions" in codes
-    assert {"reward", "return", "saco"} <= set(card) and "bwd" not in card
 
 
 def test_bounds_from_the_data_are_said():

@@ -10,7 +10,7 @@ import rlassay
 from probes import walks, with_columns
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.results.card import Score, read_cards
-from rlassay.scoring.compare import rank, task_of, tied
+from rlassay.scoring.compare import rank, task_of
 
 
 def made(source, shift=0.0, env_id=None, seed=0):
@@ -141,9 +141,27 @@ def test_versions_and_families_are_part_of_the_task():
 
 
 def test_ties_follow_from_both_intervals():
-    assert tied(score(1.0, 0.5), score(1.6, 0.5))
-    assert not tied(score(1.0, 0.5), score(1.8, 0.5))
-    assert tied(score(1.0), score(1.0)) and not tied(score(1.0), score(1.1))
+    def tie(one, other):
+        [first, _] = rank([one, other], ["one", "other"])
+        return len(first.tied_with) == 1
+
+    assert tie(score(1.0, 0.5), score(1.6, 0.5))
+    assert not tie(score(1.0, 0.5), score(1.8, 0.5))
+    assert tie(score(1.0), score(1.0)) and not tie(score(1.0), score(1.1))
+    assert not tie(
+        score(1.0, 0.5), score(1.1)
+    )  # one of them has no interval: only equal values tie
+
+
+def test_ranks_count_who_is_better():
+    ranks = rank([score(2.0), score(3.0), score(2.0), score(1.0)], ["a", "b", "c", "d"])
+    assert [(entry.source, entry.rank) for entry in ranks] == [
+        ("b", 1),
+        ("a", 2),
+        ("c", 2),
+        ("d", 4),
+    ]
+    assert [entry.tied_with for entry in ranks] == [[], ["c"], ["a"], []]
 
 
 def test_lower_is_better_where_the_score_says_so():

@@ -43,7 +43,7 @@ def result(integrand):
         ("saco", {"cells": (3, 12)}, 0.25),
         ("q", {"q": [1.0, 3.0]}, 2.0),
         ("advantage", {"q": np.array([1.0, 3.0]), "v": np.array([0.5, 0.5])}, 1.5),
-        ("pd", {"q_random": np.array([[0.0, 2.0], [4.0, 4.0]]), "v": np.array([3.0, 3.0])}, -0.5),
+        ("pd", {"v_random": np.array([1.0, 4.0]), "v": np.array([3.0, 3.0])}, -0.5),
         ("bwd.exact", {"transport": result([2.0, 4.0])}, 3.0),
         ("bwd.dual", {"transport": result([2.0, 4.0])}, 3.0),
         ("bwd.sinkhorn", {"transport": result([2.0, 4.0])}, 3.0),

@@ -12,7 +12,7 @@ from rlassay.collect.graded import RolloutSettings
 from rlassay.collect.recipes import RANDOM_STEP
 from rlassay.collect.sources import ZooActors
 from rlassay.oracle import LONG_AGENTS, settings_of
-from rlassay.study import long
+from rlassay.study import conflict, long
 from rlassay.study.grid import plan
 from rlassay.study.grid.data import StudyData, identity_of
 from rlassay.study.grid.training import training_cells
@@ -33,7 +33,10 @@ def test_fresh_mixtures_share_no_policy_set_with_the_first():
 @pytest.mark.parametrize("environment", plan.ENVIRONMENTS)
 def test_the_zoo_holds_every_policy_of_the_studies(environment):
     actors = ZooActors.open(ZOO, environment)
-    for recipe in (*plan.study_recipes(actors).values(), *plan.fresh_recipes(actors).values()):
+    recipes = plan.study_recipes(actors) | plan.fresh_recipes(actors)
+    conflicting = plan.conflict_recipes(actors)
+    assert tuple(conflicting) == plan.CONFLICT_MIXTURES
+    for recipe in (recipes | conflicting).values():
         for part in recipe.parts:
             assert part.step == RANDOM_STEP or part.step in actors.steps(part.seed), recipe.name
 
@@ -44,6 +47,7 @@ def planned(names, transitions=100_000):
     for environment in plan.ENVIRONMENTS:
         actors = ZooActors.open(ZOO, environment)
         recipes = plan.study_recipes(actors) | plan.fresh_recipes(actors)
+        recipes |= plan.conflict_recipes(actors)
         settings = RolloutSettings(transitions)
         found[environment] = {
             name: StudyData(
@@ -84,6 +88,12 @@ def test_the_long_grid_asks_for_its_committed_rows(software_of_the_results):
     assert len({cell.task.key for cell in cells}) == len(cells) == (27 + 15 + 27) * 6
     if (RESULTS / "long" / "runs.csv").exists():
         assert set(committed_keys("long")) == {cell.task.key for cell in cells}
+
+
+def test_the_conflict_grid_asks_for_its_committed_rows(software_of_the_results):
+    cells = conflict.conflict_cells(planned(plan.CONFLICT_MIXTURES))
+    assert len({cell.task.key for cell in cells}) == 36
+    assert set(committed_keys("conflict")) == {cell.task.key for cell in cells}
 
 
 def test_long_is_lite_but_for_its_budget():

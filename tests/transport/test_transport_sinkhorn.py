@@ -8,7 +8,8 @@ import transport_probes as probes
 from scipy.stats import norm
 
 from rlassay.transport import TransportSettings, estimate, evaluated_pairs, exact
-from rlassay.transport.sinkhorn import nearest_rows, solve
+from rlassay.transport.entropic import solve
+from rlassay.transport.sinkhorn import nearest_rows
 
 SETTINGS = TransportSettings(estimator="sinkhorn", anchors=60, neighbours=8)
 

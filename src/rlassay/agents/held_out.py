@@ -11,13 +11,13 @@ import numpy as np
 
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
+from rlassay.kernel.choices import frequency_loss, log_loss
 from rlassay.policy import Policy
 from rlassay.results.run import HeldOut
 from rlassay.stats import Resampling, interval
 
 SPLIT_STREAM = 13  # the split is the data's, so that all seeds are judged by the same episodes
 MOST_ROWS = 20_000  # that judge
-SMOOTHING = 0.5  # of the frequencies: an action that was never seen is rare, not impossible
 CONTINUOUS_UNIT = "squared action error, as a share of the mean action's"
 DISCRETE_UNIT = "log-loss of actions, as a share of their frequencies'"
 
@@ -54,7 +54,7 @@ class Examples:
         held = held[:: -(-len(held) // MOST_ROWS)]
         seen, actions = data.actions[training], data.actions[held]
         if data.discrete_actions:
-            scale, constant = np.ones(1), _frequency_loss(seen[:, 0], actions[:, 0], size)
+            scale, constant = np.ones(1), frequency_loss(seen[:, 0], actions[:, 0], size)
         else:
             scale = _inverse_deviation(data.actions)
             constant = _squared(seen.mean(axis=0, dtype=np.float64) - actions, scale)
@@ -84,10 +84,7 @@ class Examples:
         """Squared error in units of the actions' variance, or log-loss, row by row."""
         if not self.discrete:
             return _squared(policy(self.observations) - self.actions, self.scale)
-        outputs = policy.outputs(self.observations).astype(np.float64)
-        outputs -= outputs.max(axis=1, keepdims=True)
-        chosen = outputs[np.arange(len(outputs)), self.actions[:, 0]]
-        return np.log(np.exp(outputs).sum(axis=1)) - chosen
+        return log_loss(policy.outputs(self.observations), self.actions[:, 0])
 
 
 def _squared(difference: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -100,8 +97,3 @@ def _inverse_deviation(actions: np.ndarray) -> np.ndarray:
     mean, deviation = actions.mean(axis=0, dtype=np.float64), actions.std(axis=0, dtype=np.float64)
     moving = deviation > 1e-6 * np.maximum(1.0, np.abs(mean))
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=moving)
-
-
-def _frequency_loss(seen: np.ndarray, actions: np.ndarray, size: int) -> np.ndarray:
-    counts = np.bincount(seen, minlength=size) + SMOOTHING
-    return -np.log(counts / counts.sum())[actions]

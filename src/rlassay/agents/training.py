@@ -60,6 +60,7 @@ def train_agent(
     make_settings(
         agent, settings, data.discrete_actions
     )  # refuse mistakes before the folder is made
+    data = data.in_memory()
     with only_writer(Path(folder)):
         trainer = Trainer(agent, data, env_id, Path(folder), settings, seed, weights)
         trainer.run.command = command

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlassay.cli import gating
 from rlassay.cli.options import (
     JsonOption,
     Reading,
@@ -35,7 +36,10 @@ def register(app: typer.Typer) -> None:
 @reads_data
 def compare_command(
     paths: Annotated[
-        list[str], typer.Argument(metavar="PATH...", help="Datasets, or cards written by --json.")
+        list[str],
+        typer.Argument(
+            metavar="PATH...", help="Datasets; or cards of --json, or a folder of --out."
+        ),
     ],
     read: Reading,
     preset: PresetOption = "default",
@@ -56,16 +60,18 @@ def compare_command(
 
     require_outputs(json, html)
     options = scoring_options(preset, seeds, seed, scores, reference, set)
-    sources = [source for path in paths for source in _cards_or_data(path, read)]
+    sources = [source for path in gating.expanded(paths) for source in _cards_or_data(path, read)]
     comparison = rlassay.compare(sources, force=force, show_progress=True, **options)
     show_cards(list(comparison.cards), json, html, comparison.to_dict(), everything)
 
 
 def _cards_or_data(path: str, read: Reading) -> list[Any]:
-    """A .json file holds cards; anything else is a dataset."""
+    """A .json file holds cards, and so may a folder; anything else is a dataset."""
     import rlassay
-    from rlassay.results.card import read_cards
+    from rlassay.results.card import card_files, is_card_folder, read_cards
 
     if path.endswith(".json"):
         return read_cards(Path(path))
+    if is_card_folder(Path(path)):
+        return [card for file in card_files(Path(path)) for card in read_cards(file)]
     return [rlassay.load(path, **read.options)]

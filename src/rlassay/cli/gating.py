@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -35,18 +33,9 @@ GithubOption = Annotated[
 
 def expanded(paths: Sequence[str]) -> list[str]:
     """Paths as given; a pattern that the shell left alone becomes the files that it matches, in order."""
-    from rlassay.errors import DatasetError
+    from rlassay.formats.trees import expand_patterns
 
-    found: list[str] = []
-    for path in paths:
-        if os.path.exists(path) or not glob.has_magic(path):
-            found.append(path)
-            continue
-        matches = sorted(glob.glob(os.path.expanduser(path), recursive=True))
-        if not matches:
-            raise DatasetError(f"no file matches {path}", remedy="check the pattern")
-        found += matches
-    return list(dict.fromkeys(found))
+    return expand_patterns(paths)
 
 
 @dataclass
@@ -65,17 +54,22 @@ class Gate:
     def reading(self, path: str) -> Iterator[None]:
         """One of several files may be unreadable: it is reported, and the others finish."""
         from rlassay.errors import DatasetError
-        from rlassay.report.ci import Case, FileResult
 
         try:
             yield
         except DatasetError as error:
             if not self.several:
                 raise
-            named = "" if path in str(error) else f"{path}: "
-            typer.echo(f"rlassay: {named}{error}", err=True)
-            self.errors.append({"source": path, "error": str(error)})
-            self.results.append(FileResult(path, [Case("read", "error", str(error))]))
+            self.refused(path, str(error))
+
+    def refused(self, path: str, cause: str) -> None:
+        """Say at once that a file could not be read, and remember it."""
+        from rlassay.report.ci import Case, FileResult
+
+        named = "" if path in cause else f"{path}: "
+        typer.echo(f"rlassay: {named}{cause}", err=True)
+        self.errors.append({"source": path, "error": cause})
+        self.results.append(FileResult(path, [Case("read", "error", cause)]))
 
     def judge(self, path: str, cases: list[Case], facts: Mapping[str, Any]) -> None:
         """Take the cases of a file, and hold the conditions against its facts."""

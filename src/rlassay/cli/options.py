@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable
@@ -65,6 +66,18 @@ StoreOption = Annotated[
         "--store",
         metavar="DIR",
         help="Run store; default $RLASSAY_STORE, else the user's state folder.",
+    ),
+]
+EngineOption = Annotated[
+    str,
+    typer.Option("--engine", help="Where tasks run: local, or ray (needs the extra `ray`)."),
+]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of a Ray cluster, or auto; without it Ray is started here for this command.",
     ),
 ]
 PathArgument = Annotated[
@@ -135,6 +148,7 @@ class Reading:
     max_episode_steps: int | None = None
     observation_keys: list[str] | None = None
     map: str | None = None
+    memory: int | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -159,6 +173,7 @@ def reads_data(command: Callable[..., None] | None = None, *, mask: str = "--mas
             found["max_episode_steps"],
             [key.strip() for key in keys.split(",") if key.strip()] if keys else None,
             found["map"],
+            parse_bytes(found["memory"]),
         )
         command(read=read, **given)
 
@@ -176,6 +191,19 @@ def reads_data(command: Callable[..., None] | None = None, *, mask: str = "--mas
     with_options.__signature__ = inspect.Signature([*keyword_only, *added])  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in [*keyword_only, *added]}
     return with_options
+
+
+def parse_bytes(text: str | None) -> int | None:
+    """`2GB`, `500MB` or a plain number of bytes."""
+    from rlassay.errors import SettingsError
+
+    if text is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT]?)i?B?", text.strip())
+    size = 0 if found is None else int(float(found[1]) * 1000 ** " kMGT".index(found[2] or " "))
+    if size < 1:
+        raise SettingsError("--memory cannot be read", allowed="such as 2GB or 500MB", got=text)
+    return size
 
 
 def _flags(mask: str) -> dict[str, Any]:
@@ -219,6 +247,14 @@ def _flags(mask: str) -> dict[str, Any]:
                 "--map",
                 metavar="ROLE=COLUMN,...",
                 help="Which column is what (observations=x+y, actions=act, episode=id), or a TOML file of it.",
+            ),
+        ],
+        "memory": Annotated[
+            str | None,
+            typer.Option(
+                "--memory",
+                metavar="BYTES",
+                help="What a process may hold, as 2GB; larger data is read in blocks. Default: 80 % of what is free.",
             ),
         ],
     }

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from rlassay.cli.options import (
+    AddressOption,
+    EngineOption,
     JsonOption,
     Reading,
     SeedOption,
@@ -55,12 +57,15 @@ def oracle_command(
         int | None,
         typer.Option("--workers", min=1, help="Runs at the same time; default: one a core."),
     ] = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
     store: StoreOption = None,
     json: JsonOption = None,
 ) -> None:
     """Train the profile's agents on each dataset: their mean normalised score, its spread, every run."""
     from rich.console import Console
 
+    from rlassay.engine.choice import engine_named
     from rlassay.oracle import published_oracle
     from rlassay.report.oracle import show_oracle
     from rlassay.runtime import on_interrupt
@@ -77,7 +82,7 @@ def oracle_command(
             "seeds": seeds,
             "seed": seed,
             "changes": parse_pairs(set or []),
-            "workers": workers,
+            "engine": engine_named(engine, address, workers),
         }
         chosen = agents.split(",") if agents else None
         results = [_one_oracle(path, read, chosen, **options) for path in paths]
@@ -90,9 +95,8 @@ def oracle_command(
 
 
 def _one_oracle(
-    path: str, read: Reading, agents: list[str] | None, workers: int | None, **options: Any
-):
-    from rlassay.engine.local import LocalEngine
+    path: str, read: Reading, agents: list[str] | None, **options: Any
+) -> dict[str, Any]:
     from rlassay.formats import load
     from rlassay.oracle import agents_of, oracle
     from rlassay.progress import progress
@@ -109,9 +113,8 @@ def _one_oracle(
             data,
             read.env_id,
             path=path,
-            as_read=read != Reading(env_id=read.env_id),
+            as_read=read != Reading(env_id=read.env_id, memory=read.memory),
             agents=agents,
-            engine=LocalEngine(workers),
             report=report,
             command=this_command(),
             **options,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlassay.cli import gating
+from rlassay.cli import gating, many
+from rlassay.cli.many import OutOption, WorkersOption
 from rlassay.cli.options import (
+    AddressOption,
+    EngineOption,
     JsonOption,
     Reading,
     SeedOption,
@@ -162,6 +165,10 @@ def score_command(
         ),
     ] = False,
     no_store: NoStoreOption = False,
+    out: OutOption = None,
+    workers: WorkersOption = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
 ) -> None:
     """Score datasets: how good are they, before anyone trains on them?"""
     import rlassay
@@ -169,13 +176,17 @@ def score_command(
     require_outputs(json, html, episodes, junit)
     options = scoring_options(preset, seeds, seed, scores, reference, set)
     sources = gating.expanded(paths) if paths else _samples()
-    _refuse_one_table_of_many(episodes, sources)
+    _refuse_one_table_of_many(episodes, sources, out)
     gate = gating.opened(sources, gating.score_names, strict, fail_if, junit, github)
-    cards = []
-    options |= {"read": read.options, "show_progress": True, "refine": refine}
+    options |= {"read": read.options, "refine": refine}
     if everything and scores is None:
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
+    if out is not None:
+        chosen = many.engine_for(engine, address, workers)
+        many.score_into(out, paths or sources, options, gate, engine=chosen, json=json, html=html)
+        return
+    cards, options["show_progress"] = [], True
     for source in sources:
         with gate.reading(source):
             if episodes is None:
@@ -210,13 +221,12 @@ def _samples() -> list[str]:
     return found
 
 
-def _refuse_one_table_of_many(episodes: Path | None, sources: list[str]) -> None:
+def _refuse_one_table_of_many(episodes: Path | None, sources: list[str], out: Path | None) -> None:
     from rlassay.errors import SettingsError
 
-    if episodes is not None and len(sources) > 1:
-        raise SettingsError(
-            "--episodes writes the table of one dataset", got=f"{len(sources)} paths"
-        )
+    if episodes is not None and (len(sources) > 1 or out is not None):
+        got = "--out" if out is not None else f"{len(sources)} paths"
+        raise SettingsError("--episodes writes the table of one dataset", got=got)
 
 
 def _score_and_write(source: str, path: Path, options: dict[str, Any]) -> Scorecard:

@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 
 from rlassay.cli.options import (
+    AddressOption,
+    EngineOption,
     JsonOption,
     StoreOption,
     emit_json,
@@ -21,7 +23,7 @@ NameArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, cql, real or demonstrations.",
+        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, cql, real, demonstrations or discrete.",
     ),
 ]
 DataOption = Annotated[
@@ -61,15 +63,19 @@ def study_command(
         Path, typer.Option("--zoo", metavar="DIR", help="The zoo of a checkout of the project.")
     ] = Path("zoo"),
     oracle: OracleOption = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
     json_file: JsonOption = None,
     store: StoreOption = None,
 ) -> None:
     """Reproduce a table or figure of the paper from results/, computing what is missing with --run."""
+    from rlassay.engine.choice import engine_named, use_engine
     from rlassay.engine.files import require_writable
     from rlassay.runtime import on_interrupt
     from rlassay.study import study
 
     use_store(store)
+    use_engine(engine_named(engine, address))
     require_outputs(json_file)
     if run:
         require_writable(results, folder=True, streams=False)

@@ -105,9 +105,12 @@ def chance_behaviour(policy: Policy | None, first: int, count: int, noise: float
     return act
 
 
-def _bounds(env: Any) -> tuple[Any, Any]:
-    """Of continuous actions; discrete ones have none."""
-    return (None, None) if is_discrete(env) else (env.action_space.low, env.action_space.high)
+def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of continuous actions; of discrete ones the first and the last number."""
+    space = env.action_space
+    if is_discrete(env):
+        return np.array([space.start]), np.array([space.start + space.n - 1])
+    return space.low, space.high
 
 
 def _roll_out_part(env, actors: Actors, part: Part, count: int, noise: float) -> Transitions:
@@ -125,7 +128,7 @@ def _dataset(env_id: str, metadata: dict, pieces: list[Transitions], bounds) -> 
         name: np.concatenate([getattr(piece, name) for piece in pieces])
         for name in Transitions.__dataclass_fields__
     }
-    low, high = (None if bound is None else np.asarray(bound, np.float32) for bound in bounds)
+    low, high = (np.asarray(bound, np.float32) for bound in bounds)
     origin = Origin(
         source=metadata["name"],
         env_id=env_id,

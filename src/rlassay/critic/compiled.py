@@ -1,16 +1,18 @@
-"""Training of the behavioural critic in JAX: Q towards returns or one-step targets, V towards Q, all through `fitting.fit`."""
+"""Training of the behavioural critic in JAX: Q towards returns or one-step targets, and beside it V towards Q, or the law of
+discrete actions; all through `fitting.fit`."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
+from rlassay.critic.discrete import critic_kind, recorded_outputs
 from rlassay.critic.model import Critic, Scaling, forward
 from rlassay.critic.settings import CriticSettings
 from rlassay.critic.targets import Columns, bootstrapped_returns, first_returns, usable_rows
@@ -32,21 +34,61 @@ def _optimiser(learning_rate: float, steps: int | None) -> optax.GradientTransfo
     return optax.flatten(optax.adam(rate))  # one vector: fewer operations, half the compile time
 
 
+class _Continuous(NamedTuple):
+    """Q reads a state with its action; V follows Q."""
+
+    observation_dim: int
+    input_dim: int
+
+    def networks(self, hidden: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        return {"q": (self.input_dim, *hidden, 1), "v": (self.observation_dim, *hidden, 1)}
+
+    def q(self, layers: nets.Params, inputs: jax.Array) -> jax.Array:
+        return nets.mlp(layers, inputs)[:, 0]
+
+    def loss_beside(self, online: Any, inputs: jax.Array, q: jax.Array) -> jax.Array:
+        v = nets.mlp(online["v"], inputs[:, : self.observation_dim])[:, 0]
+        return jnp.mean((v - jax.lax.stop_gradient(q)) ** 2)
+
+
+class _Discrete(NamedTuple):
+    """Q has an output for every action, and so has the law, which is learned from the actions alone."""
+
+    observation_dim: int
+    count: int
+
+    def networks(self, hidden: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(("q", "law"), (self.observation_dim, *hidden, self.count))
+
+    def q(self, layers: nets.Params, inputs: jax.Array) -> jax.Array:
+        return _of_chosen(nets.mlp(layers, inputs[:, :-1]), inputs)
+
+    def loss_beside(self, online: Any, inputs: jax.Array, q: jax.Array) -> jax.Array:
+        log_law = jax.nn.log_softmax(nets.mlp(online["law"], inputs[:, :-1]))
+        return -jnp.mean(_of_chosen(log_law, inputs))
+
+
+def _of_chosen(outputs: jax.Array, inputs: jax.Array) -> jax.Array:
+    return jnp.take_along_axis(outputs, inputs[:, -1:].astype(jnp.int32), axis=1)[:, 0]
+
+
+Kind = _Continuous | _Discrete
+
+
 @functools.lru_cache(maxsize=32)
-def _make_step(settings: CriticSettings, observation_dim: int) -> fitting.Step:
+def _make_step(settings: CriticSettings, kind: Kind) -> fitting.Step:
     optimiser = _optimiser(settings.learning_rate, settings.steps if settings.decay else None)
 
     def target(state: Any, batch: Rows) -> jax.Array:
         if settings.method == "lambda":
             return batch["returns"]
-        following = nets.mlp(state.get("target", state["online"]["q"]), batch["following"])
-        return batch["rewards"] + settings.discount * batch["continues"] * following[:, 0]
+        following = kind.q(state.get("target", state["online"]["q"]), batch["following"])
+        return batch["rewards"] + settings.discount * batch["continues"] * following
 
     def loss(online: Any, inputs: jax.Array, wanted: jax.Array):
-        q = nets.mlp(online["q"], inputs)[:, 0]
-        v = nets.mlp(online["v"], inputs[:, :observation_dim])[:, 0]
+        q = kind.q(online["q"], inputs)
         q_loss = jnp.mean((q - wanted) ** 2)
-        return q_loss + jnp.mean((v - jax.lax.stop_gradient(q)) ** 2), q_loss
+        return q_loss + kind.loss_beside(online, inputs, q), q_loss
 
     def step(state: Any, data: None, batch: Rows):
         wanted = jax.lax.stop_gradient(target(state, batch))
@@ -61,13 +103,10 @@ def _make_step(settings: CriticSettings, observation_dim: int) -> fitting.Step:
     return step
 
 
-def _initial_state(settings: CriticSettings, seed: int, dims: tuple[int, int]) -> dict[str, Any]:
+def _initial_state(settings: CriticSettings, seed: int, kind: Kind) -> dict[str, Any]:
     rng = np.random.default_rng([seed, 102])
-    observation_dim, input_dim = dims
-    online = {
-        "q": nets.init_mlp(rng, (input_dim, *settings.hidden, 1)),
-        "v": nets.init_mlp(rng, (observation_dim, *settings.hidden, 1)),
-    }
+    sizes = kind.networks(settings.hidden)
+    online = {name: nets.init_mlp(rng, layers) for name, layers in sizes.items()}
     steps = settings.steps if settings.decay else None
     state = {
         "online": online,
@@ -99,8 +138,8 @@ class _Training:
     def __init__(self, columns, scaling, settings, seeds, on_progress):
         self.columns, self.scaling, self.settings, self.seeds = columns, scaling, settings, seeds
         self.on_progress = on_progress
-        dims = (columns.observation_dim, columns.inputs.shape[1])
-        self.state = fitting.stack([_initial_state(settings, seed, dims) for seed in seeds])
+        self.kind = _kind_of(columns, scaling)
+        self.state = fitting.stack([_initial_state(settings, seed, self.kind) for seed in seeds])
         self.curve: dict[str, list] = {"step": [], "loss": [], "value": []}
         stride = max(1, len(columns.inputs) // PROBE_ROWS)
         self.probe = columns.inputs[::stride][:PROBE_ROWS]
@@ -146,7 +185,7 @@ class _Training:
         """Train on the rows of each seed from update `start` to `steps`."""
         batch_size = self.settings.batch_size
         self.state = fitting.fit(
-            _make_step(self.settings, self.columns.observation_dim),
+            _make_step(self.settings, self.kind),
             self.state,
             None,
             rows=len(rows[0]["inputs"]),
@@ -161,8 +200,9 @@ class _Training:
         )
 
     def _record(self, done: int, state: Any, info: dict[str, np.ndarray]) -> None:
+        apply = forward if self.scaling.numbers is None else recorded_outputs
         outputs = [
-            forward(layers["q"], self.probe).mean() for layers in _layers(state, len(self.seeds))
+            apply(layers["q"], self.probe).mean() for layers in _layers(state, len(self.seeds))
         ]
         self.curve["step"].append(done)
         self.curve["loss"].append(float(info["loss"].mean()))
@@ -172,7 +212,14 @@ class _Training:
     def _critic(self) -> Critic:
         parameters = tuple(_layers(self.state, len(self.seeds)))
         scale = (self.centre, self.spread)
-        return Critic(self.settings, self.seeds, self.scaling, parameters, *scale, self.curve)
+        made_of = self.settings, self.seeds, self.scaling, parameters, *scale, self.curve
+        return critic_kind(self.scaling)(*made_of)
+
+
+def _kind_of(columns: Columns, scaling: Scaling) -> Kind:
+    if scaling.numbers is None:
+        return _Continuous(columns.observation_dim, columns.inputs.shape[1])
+    return _Discrete(columns.observation_dim, scaling.numbers.count)
 
 
 def _layers(state: Any, seeds: int) -> list[dict[str, Any]]:

@@ -83,6 +83,7 @@ def diagnose(
     }
     report |= _means(per_seed)
     report |= _means([mixture_gap(critic, k, training) for k in seeds])
+    report |= _means([critic.behaviour_report(k, training, held) for k in seeds])
     report |= _verdict(report, per_seed)
     calibration = (
         calibrate(critic, 0, held) if len(held.inputs) else Calibration(*[np.zeros(0)] * 3)

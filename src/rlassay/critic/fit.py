@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from rlassay.critic.diagnosis import Calibration, diagnose
-from rlassay.critic.model import Critic, Scaling
+from rlassay.critic.model import Critic, Scaling, require_numbers
 from rlassay.critic.settings import CriticSettings
 from rlassay.critic.targets import Columns, split_episodes, training_columns
 from rlassay.data.dataset import Dataset
@@ -35,6 +35,7 @@ def fit_critic(
     if data.rewards is None:
         raise DatasetError("a critic needs rewards", remedy="use the scores that need no reward")
     scaling = scaling or Scaling.of(data)
+    require_numbers(data, scaling)
     training, held = split_episodes(data, settings.rows, settings.holdout, seeds[0])
     columns = training_columns(data, training, scaling)
     _require_targets(columns, settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from rlassay.critic.settings import CriticSettings
 from rlassay.data.dataset import Dataset
+from rlassay.data.discrete import ActionNumbers, numbers_of
+from rlassay.errors import DatasetError
 from rlassay.kernel.forward import hidden
 from rlassay.kernel.regression import evaluate
 
@@ -26,6 +28,7 @@ class Scaling:
     deviation: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    numbers: ActionNumbers | None = None  # of discrete actions that can be numbered
 
     @classmethod
     def of(cls, *datasets: Dataset) -> Scaling:
@@ -42,7 +45,8 @@ class Scaling:
         bounds = [data.action_bounds() for data in datasets]
         low = np.min([bound[0] for bound in bounds], axis=0)
         high = np.max([bound[1] for bound in bounds], axis=0)
-        return cls(mean, np.sqrt(variance), low.astype(np.float64), high.astype(np.float64))
+        box = low.astype(np.float64), high.astype(np.float64)
+        return cls(mean, np.sqrt(variance), *box, _numbers(datasets))
 
     def observations(self, values: np.ndarray) -> np.ndarray:
         """Standardised, some rows at a time; the small constant keeps a constant column at zero."""
@@ -60,8 +64,41 @@ class Scaling:
         centred = values - (self.high + self.low) / 2
         return (centred / np.where(half > 0, half, 1.0)).astype(np.float32)
 
+    def places(self, actions: np.ndarray) -> np.ndarray:
+        """Which of the numbered actions each is, from 0."""
+        assert self.numbers is not None
+        return actions[:, 0].astype(np.int64) - self.numbers.first
+
+    def action_inputs(self, actions: np.ndarray) -> np.ndarray:
+        """What a critic's inputs say of actions: their place between the bounds, or their place among the numbers."""
+        if self.numbers is None:
+            return self.actions(actions)
+        return self.places(actions)[:, None].astype(np.float32)
+
     def inputs(self, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        return np.concatenate([self.observations(observations), self.actions(actions)], axis=1)
+        """One row of numbers a transition, as critics read them."""
+        parts = [self.observations(observations), self.action_inputs(actions)]
+        return np.concatenate(parts, axis=1)
+
+
+def _numbers(datasets: Sequence[Dataset]) -> ActionNumbers | None:
+    """Of discrete actions; None where they cannot be numbered, which `require_numbers` refuses in a sentence."""
+    if not all(data.discrete_actions for data in datasets):
+        return None
+    try:
+        return numbers_of(*datasets)[0]
+    except DatasetError:
+        return None
+
+
+def require_numbers(data: Dataset, scaling: Scaling) -> None:
+    """Refuse discrete actions that are not numbered: nothing treats them as continuous ones."""
+    if data.discrete_actions and scaling.numbers is None:
+        numbers_of(data)
+        raise DatasetError(
+            "the actions of another dataset of this comparison cannot be numbered",
+            remedy="`rlassay score` tells of each what is wrong",
+        )
 
 
 @dataclass(frozen=True)
@@ -79,11 +116,11 @@ class Critic:
 
     def q(self, member: int, observations: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Q(s, a) of the seed at position `member`, one value a row."""
-        return self._value(member, "q", self.scaling.inputs(observations, actions))
+        return self.q_at(member, self.scaling.inputs(observations, actions))
 
     def v(self, member: int, observations: np.ndarray) -> np.ndarray:
         """V(s), one value a row."""
-        return self._value(member, "v", self.scaling.observations(observations))
+        return self.v_at(member, self.scaling.observations(observations))
 
     def q_at(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """Q at inputs that are scaled already."""
@@ -91,7 +128,7 @@ class Critic:
 
     def q_from(self, member: int, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Q for scaled states and actions in their own units."""
-        inputs = np.concatenate([states, self.scaling.actions(actions)], axis=1)
+        inputs = np.concatenate([states, self.scaling.action_inputs(actions)], axis=1)
         return self.q_at(member, inputs)
 
     def v_at(self, member: int, inputs: np.ndarray) -> np.ndarray:
@@ -101,6 +138,10 @@ class Critic:
     def features(self, member: int, inputs: np.ndarray) -> np.ndarray:
         """The last hidden layer of Q, float64."""
         return hidden(self.parameters[member]["q"], inputs).astype(np.float64)
+
+    def behaviour_report(self, member: int, training: Any, held: Any) -> dict[str, float]:
+        """What the diagnosis says of a law of the behaviour, where the critic has one."""
+        return {}
 
     def _value(self, member: int, name: str, inputs: np.ndarray) -> np.ndarray:
         apply = _in_numpy if self.settings.settle else forward

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rlassay.curation.rule import Rule
+from rlassay.data.blocks import span_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.duplicates import repeated_episodes
 from rlassay.errors import DatasetError
@@ -18,7 +21,7 @@ class Cleaned:
 
     data: Dataset
     episodes: np.ndarray
-    rows: np.ndarray
+    rows: Callable[[], np.ndarray]  # their numbers, of which a large dataset has many
     repeated: int = 0
     idle_rows: int = 0
 
@@ -28,25 +31,18 @@ def clean(data: Dataset, rule: Rule) -> Cleaned:
     repeated = repeated_episodes(data) if rule.dedupe else np.zeros(0, np.int64)
     episodes = np.setdiff1d(np.arange(data.episode_count), repeated)
     single = data.select(episodes) if len(repeated) else data
-    rows = rows_of(data, episodes)
+    rows = functools.partial(rows_of, data, episodes)
     if not rule.trim_idle:
         return Cleaned(single, episodes, rows, len(repeated))
     first, stop = moving_rows(single, rule.idle_tolerance)
     moving, staying = cut(single, first, stop)
-    return Cleaned(
-        moving, episodes[stop > first], rows[staying], len(repeated), len(single) - len(moving)
-    )
+    idle = len(single) - len(moving)
+    return Cleaned(moving, episodes[stop > first], lambda: rows()[staying], len(repeated), idle)
 
 
 def rows_of(data: Dataset, episodes: np.ndarray) -> np.ndarray:
     """The rows of some episodes, in their order."""
-    return spans(data.episode_starts[episodes], data.episode_lengths[episodes])
-
-
-def spans(first: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """`first[0], first[0] + 1, ...` for `lengths[0]` rows, then those of the next span."""
-    begins = np.cumsum(lengths) - lengths
-    return np.repeat(first - begins, lengths) + np.arange(int(lengths.sum()))
+    return span_rows(data.episode_starts[episodes], data.episode_lengths[episodes])
 
 
 def moving_rows(data: Dataset, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
@@ -66,6 +62,7 @@ def moving_rows(data: Dataset, tolerance: float) -> tuple[np.ndarray, np.ndarray
 
 def _idle(data: Dataset, tolerance: float) -> np.ndarray:
     """Rows in which neither state nor action moves. A terminal is an event, so it is never idle."""
+    data = data.in_memory()
     same_state = _still(
         data.next_observations - data.observations, data.observation_statistics[1], tolerance
     )
@@ -94,7 +91,7 @@ def cut(data: Dataset, first: np.ndarray, stop: np.ndarray) -> tuple[Dataset, np
             "no row of the dataset moves", remedy="nothing was written; lower idle_tolerance"
         )
     lengths = (stop - first)[filled]
-    rows = spans(first[filled], lengths)
+    rows = span_rows(first[filled], lengths)
     last = np.cumsum(lengths) - 1
     timeouts = data.timeouts[rows].copy()
     timeouts[last[(stop < data.episode_stops)[filled]]] = True

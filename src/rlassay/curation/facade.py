@@ -89,7 +89,7 @@ def apply_rule(
         kept=kept,
         dropped=np.setdiff1d(np.arange(data.episode_count), kept),
         data=cleaned.data if everything else cleaned.data.select(choice.kept),
-        rows=cleaned.rows[rows_of(cleaned.data, choice.kept)],
+        rows=lambda: cleaned.rows()[rows_of(cleaned.data, choice.kept)],
         repeated=cleaned.repeated,
         idle_rows=cleaned.idle_rows,
         tied_at_cut=choice.tied_at_cut,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from rlassay import __version__
 from rlassay.curation.rule import Rule
+from rlassay.data.blocks import chosen_rows
 from rlassay.data.dataset import Dataset
 from rlassay.rendering import draw
 from rlassay.results.card import json_values
@@ -30,7 +31,7 @@ class Curation:
     kept: np.ndarray  # episode numbers in the source
     dropped: np.ndarray
     data: Dataset  # what stayed
-    rows: np.ndarray  # its rows in the source
+    rows: Callable[[], np.ndarray]  # its rows in the source
     repeated: int = 0  # episodes dropped as repetitions
     idle_rows: int = 0  # rows cut at the ends of episodes
     tied_at_cut: int = 0  # dropped episodes whose score equals that of the worst kept one
@@ -109,10 +110,11 @@ def with_provenance(curation: Curation, source: Dataset) -> Curation:
     record = curation.provenance()
     if earlier := source.origin.metadata.get(PROVENANCE):
         record["earlier"] = earlier
-    extras = {
-        name: array[curation.rows] if np.shape(array)[:1] == (len(source),) else array
-        for name, array in source.origin.extras.items()
-    }
+    extras = dict(source.origin.extras)
+    of_rows = [name for name, array in extras.items() if array.shape[:1] == (len(source),)]
+    if of_rows:
+        rows = curation.rows()
+        extras |= {name: chosen_rows(extras[name], rows) for name in of_rows}
     metadata = {**source.origin.metadata, PROVENANCE: record}
     origin = replace(curation.data.origin, metadata=metadata, extras=extras)
     data = Dataset(curation.data._columns, curation.data.episode_starts, origin)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import BlockColumn, Matrix, following_rows
 from rlassay.errors import DatasetError
 
 
@@ -25,10 +26,10 @@ def row_count(observations: Any) -> int:
     return len(array)
 
 
-def matrix(name: str, values: Any, rows: int, *, integers: bool) -> np.ndarray:
+def matrix(name: str, values: Any, rows: int, *, integers: bool) -> Any:
     """(rows, dimensions) of floats, or of integers where `integers` allows them."""
     array = _native(name, values, rows)
-    if array.ndim == 1:
+    if isinstance(array, np.ndarray) and array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
         raise ShapeError(
@@ -66,19 +67,19 @@ def episode_starts(ends: np.ndarray, given: Sequence[int] | np.ndarray | None) -
     starts = np.concatenate([[0], np.flatnonzero(ends[:-1]) + 1]).astype(np.int64)
     if given is None:
         return starts
-    given = as_array("episode starts", given).astype(np.int64)
-    ordered = given.ndim == 1 and len(given) > 0 and given[0] == 0 and (np.diff(given) > 0).all()
-    if not ordered or given[-1] >= len(ends):
+    named: np.ndarray = as_array("episode starts", given).astype(np.int64)
+    ordered = named.ndim == 1 and len(named) > 0 and named[0] == 0 and (np.diff(named) > 0).all()
+    if not ordered or named[-1] >= len(ends):
         raise DatasetError(
             "episode starts are not increasing row numbers from 0",
             remedy="an empty or overlapping episode is in the source; name each first row once",
         )
-    return np.union1d(starts, given)
+    return np.union1d(starts, named)
 
 
 def successors(
-    observations: np.ndarray, following: Any, valid: Any, starts: np.ndarray
-) -> tuple[np.ndarray | Callable[[], np.ndarray], np.ndarray]:
+    observations: Matrix, following: Any, valid: Any, starts: np.ndarray
+) -> tuple[Matrix | Callable[[], np.ndarray], np.ndarray]:
     """Next observations and where they are known; an unknown one repeats its own row.
 
     Where the source stores none they are a function, because they double the memory and many uses need them not.
@@ -87,10 +88,24 @@ def successors(
     if following is None:
         known = np.ones(rows, bool)
         known[np.append(starts[1:], rows) - 1] = False
+        if isinstance(observations, BlockColumn):
+            return following_rows(observations, known), known
         return functools.partial(_next_rows, observations, known), known
     following = _like("next_observations", following, observations)
     known = np.ones(rows, bool) if valid is None else flags("next_valid", valid, rows)
-    return following if known.all() else _repeating(following.copy(), observations, known), known
+    if known.all():
+        return following, known
+    if isinstance(following, BlockColumn) or isinstance(observations, BlockColumn):
+        return _repeating_blocks(following, observations, known), known
+    return _repeating(following.copy(), observations, known), known
+
+
+def _repeating_blocks(following: Matrix, observations: Matrix, known: np.ndarray) -> BlockColumn:
+    def read(start: int, stop: int) -> np.ndarray:
+        part, own = following[start:stop].copy(), observations[start:stop]
+        return _repeating(part, own, known[start:stop])
+
+    return BlockColumn(read, following.shape, following.dtype)  # type: ignore[arg-type]
 
 
 def _next_rows(observations: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -102,10 +117,10 @@ def _repeating(following: np.ndarray, observations: np.ndarray, known: np.ndarra
     return following
 
 
-def as_array(name: str, values: Any) -> np.ndarray:
-    """An array of numbers; ragged lists, text and objects are refused."""
+def as_array(name: str, values: Any) -> Any:
+    """An array of numbers; ragged lists, text and objects are refused. A column that stays on disk is left there."""
     try:
-        array = np.asarray(values)
+        array = values if isinstance(values, BlockColumn) else np.asarray(values)
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "fiub":
@@ -117,7 +132,7 @@ def as_array(name: str, values: Any) -> np.ndarray:
     return array
 
 
-def _like(name: str, values: Any, model: np.ndarray) -> np.ndarray:
+def _like(name: str, values: Any, model: Matrix) -> Any:
     array = matrix(name, values, len(model), integers=False)
     if array.shape != model.shape:
         raise ShapeError(
@@ -135,7 +150,7 @@ def _flat(name: str, values: Any, rows: int) -> np.ndarray:
     return array
 
 
-def _native(name: str, values: Any, rows: int) -> np.ndarray:
+def _native(name: str, values: Any, rows: int) -> Any:
     array = as_array(name, values)
     if array.ndim == 0 or len(array) != rows:
         raise ShapeError(
@@ -145,7 +160,7 @@ def _native(name: str, values: Any, rows: int) -> np.ndarray:
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
-def _floating(array: np.ndarray) -> np.ndarray:
+def _floating(array: Any) -> Any:
     """float32 and float64 stay; others become the smaller of the two that holds them."""
     if array.dtype in (np.float32, np.float64):
         return array

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data import column_checks as checks
+from rlassay.data.blocks import BlockColumn, blocks_of, mean_and_deviation, selected_rows, span_rows
 from rlassay.errors import DatasetError
 from rlassay.rendering import draw
 
@@ -175,6 +176,11 @@ class Dataset:
         return int(self.actions.shape[1])
 
     @property
+    def streamed(self) -> bool:
+        """Whether some columns stay on the disk and are read in blocks."""
+        return any(isinstance(column, BlockColumn) for column in self._columns.values())
+
+    @property
     def discrete_actions(self) -> bool:
         return np.issubdtype(self.actions.dtype, np.integer)
 
@@ -229,19 +235,31 @@ class Dataset:
                 allowed=f"0 to {self.episode_count - 1}",
                 got=f"{chosen.min()} to {chosen.max()}",
             )
-        lengths = self.episode_lengths[chosen]
+        first, lengths = self.episode_starts[chosen], self.episode_lengths[chosen]
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        if np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
-            rows: Any = slice(self.episode_starts[chosen[0]], self.episode_stops[chosen[-1]])
-            columns = {
-                n: None if self._column(n) is None else self._column(n)[rows] for n in COLUMNS
-            }
-        else:
-            rows = _rows_of(self.episode_starts[chosen], lengths)
-            columns = {
-                n: None if self._column(n) is None else (self._column(n), rows) for n in COLUMNS
-            }
+        run = np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen)))
+        rows: Any = slice(first[0], first[0] + lengths.sum()) if run else span_rows(first, lengths)
+
+        def taken(column: Any) -> Any:
+            if isinstance(column, BlockColumn):
+                return selected_rows(column, first, lengths)
+            return column[rows] if run else (column, rows)
+
+        known = {name: self._column(name) for name in COLUMNS}
+        columns = {
+            name: None if column is None else taken(column) for name, column in known.items()
+        }
         return Dataset(columns, starts, replace(self.origin, notes=(), extras={}))
+
+    def in_memory(self) -> Dataset:
+        """The same data with every column as an array."""
+        if not self.streamed:
+            return self
+        columns = {
+            name: np.array(column) if isinstance(column, BlockColumn) else column
+            for name, column in self._columns.items()
+        }
+        return Dataset(columns, self.episode_starts, self.origin)
 
     # -- what follows what ---------------------------------------------------------------------------------------
 
@@ -275,8 +293,7 @@ class Dataset:
     @functools.cached_property
     def observation_statistics(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation of the observations, in float64."""
-        mean = self.observations.mean(axis=0, dtype=np.float64)
-        deviation = self.observations.std(axis=0, dtype=np.float64)
+        mean, deviation = mean_and_deviation(self.observations)
         return _frozen(mean), _frozen(deviation)
 
     def action_bounds(self) -> tuple[np.ndarray, np.ndarray, bool]:
@@ -321,14 +338,14 @@ def _frozen(array: Any) -> Any:
     return array
 
 
-def _blocks(column: np.ndarray, dtype: Any, rows: int = 65_536) -> Iterator[bytes]:
+def _blocks(column: Any, dtype: Any) -> Iterator[memoryview]:
     little = np.dtype(dtype).newbyteorder("<")
-    for first in range(0, len(column), rows):
+    for _, part in blocks_of(column):
         with np.errstate(over="ignore"):  # a float64 beyond float32 is infinity in every format
-            block = np.ascontiguousarray(column[first : first + rows], little)
+            block = np.ascontiguousarray(part, little)
         if np.issubdtype(little, np.floating):
             block = block + np.zeros((), little)  # -0.0 becomes 0.0: equal data, equal fingerprint
-        yield block.tobytes()
+        yield block.data.cast("B")
 
 
 def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Origin]:
@@ -342,9 +359,3 @@ def _terminal_wins(terminals, timeouts, origin: Origin) -> tuple[np.ndarray, Ori
         tuple(int(row) for row in both),
     )
     return timeouts & ~terminals, replace(origin, notes=(*origin.notes, note))
-
-
-def _rows_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Row numbers of several episodes, joined."""
-    offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(lengths)[:-1]]), lengths)
-    return offsets + np.arange(lengths.sum())

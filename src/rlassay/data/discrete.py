@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -10,6 +10,18 @@ from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 
 MOST_ACTIONS = 10_000
+FEW_NUMBERS = 100  # different whole numbers that look like choices
+# Of Gymnasium's own environments, by name without version: known also where the simulator is not installed.
+OF_ENVIRONMENTS = {
+    "CartPole": 2,
+    "Acrobot": 3,
+    "MountainCar": 3,
+    "LunarLander": 4,
+    "Blackjack": 2,
+    "CliffWalking": 4,
+    "FrozenLake": 4,
+    "Taxi": 6,
+}
 
 
 class ActionNumbers(NamedTuple):
@@ -23,6 +35,45 @@ class ActionNumbers(NamedTuple):
         return self.first + self.count - 1
 
 
+NumberSource = Literal["file", "environment", "data"]
+
+
+def known_numbers(data: Dataset) -> tuple[ActionNumbers | None, NumberSource]:
+    """The actions that the file states, else those of its environment, else None: the data itself has to tell."""
+    low, high, stated = data.action_bounds()
+    if stated and np.isfinite([low, high]).all():
+        first = round(float(low[0]))
+        return ActionNumbers(first, round(float(high[0])) - first + 1), "file"
+    family = (data.env_id or "").rpartition("-v")[0].rpartition("/")[2]
+    if family in OF_ENVIRONMENTS:
+        return ActionNumbers(0, OF_ENVIRONMENTS[family]), "environment"
+    return None, "data"
+
+
+def numbers_of(*datasets: Dataset) -> tuple[ActionNumbers, NumberSource]:
+    """The actions of all these datasets together, and who told; one that cannot be numbered is refused."""
+    found: list[ActionNumbers] = []
+    sources: list[NumberSource] = []
+    for data in datasets:
+        _require_one_number(data)
+        known, source = known_numbers(data)
+        name = "the file" if source == "file" else str(data.env_id)
+        found.append(action_numbers(data, known, name))
+        sources.append(source)
+    first = min(numbers.first for numbers in found)
+    last = max(numbers.last for numbers in found)
+    return ActionNumbers(first, last - first + 1), min(sources, key=get_args(NumberSource).index)
+
+
+def _require_one_number(data: Dataset) -> None:
+    if data.action_dim != 1:
+        raise DatasetError(
+            f"{data.origin.source} has {data.action_dim} discrete actions at a time",
+            allowed="one number a row",
+            remedy="number the combinations, and store that number",
+        )
+
+
 def action_numbers(
     data: Dataset, known: ActionNumbers | None = None, name: str = ""
 ) -> ActionNumbers:
@@ -30,12 +81,7 @@ def action_numbers(
 
     A number between them that the data never uses is an action that was never taken.
     """
-    if data.action_dim != 1:
-        raise DatasetError(
-            f"{data.origin.source} has {data.action_dim} discrete actions at a time",
-            allowed="one number a row",
-            remedy="number the combinations, and store that number",
-        )
+    _require_one_number(data)
     low, high = (int(bound[0]) for bound in data.action_range)
     numbers = known or ActionNumbers(0, high + 1)
     if low < numbers.first or high > numbers.last:
@@ -44,7 +90,7 @@ def action_numbers(
             f"{data.origin.source} has actions that do not exist",
             allowed=f"{where}: {numbers.first} to {numbers.last}" if known else where,
             got=f"{low} to {high}",
-            remedy="name the environment the data was recorded in with --env, or number them anew",
+            remedy="number them anew from 0, or name the environment they are of with --env",
         )
     if numbers.count > MOST_ACTIONS:
         raise DatasetError(
@@ -53,6 +99,15 @@ def action_numbers(
             remedy="number the actions that occur from 0 without large gaps",
         )
     return numbers
+
+
+def whole_numbers(data: Dataset) -> int | None:
+    """How many different numbers the actions are, if they may be choices stored as floats; else None."""
+    if data.discrete_actions or data.action_dim != 1:
+        return None
+    distinct = np.unique(data.actions)
+    few = 1 < len(distinct) <= FEW_NUMBERS and len(distinct) < len(data)
+    return len(distinct) if few and (distinct == np.round(distinct)).all() else None
 
 
 def unseen_actions(data: Dataset, numbers: ActionNumbers) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,14 +12,34 @@ from rlassay.data.dataset import Dataset, Episode
 COMPARED = ("observations", "actions", "rewards", "terminals", "timeouts")
 
 
-def repeated_episodes(data: Dataset) -> np.ndarray:
+@dataclass(frozen=True)
+class Edges:
+    """First and last row of every episode."""
+
+    first_observations: np.ndarray
+    last_observations: np.ndarray
+    first_actions: np.ndarray
+    last_actions: np.ndarray
+
+    @classmethod
+    def of(cls, data: Dataset) -> Edges:
+        first, last = data.episode_starts, data.episode_stops - 1
+        both = np.stack(
+            [first, last], axis=1
+        ).ravel()  # ascending: one pass over what stays on the disk
+        found = [column[both] for column in (data.observations, data.actions)]
+        return cls(*(rows[place::2] for rows in found for place in (0, 1)))
+
+
+def repeated_episodes(data: Dataset, edges: Edges | None = None) -> np.ndarray:
     """Numbers of the episodes that repeat an earlier one in every row: observations, actions, rewards, and how it ends.
 
-    Numbers are compared in single precision, as fingerprints are: what a format may round is no difference.
+    Numbers are compared in single precision, as fingerprints are: what a format may round is no difference. `edges` saves
+    looking them up.
     """
     seen: set[bytes] = set()
     repeated = []
-    for index in _alike_at_their_edges(data):
+    for index in _alike_at_their_edges(data, edges or Edges.of(data)):
         digest = _digest(data.episode(int(index)))
         if digest in seen:
             repeated.append(int(index))
@@ -26,15 +47,14 @@ def repeated_episodes(data: Dataset) -> np.ndarray:
     return np.asarray(repeated, np.int64)
 
 
-def _alike_at_their_edges(data: Dataset) -> np.ndarray:
+def _alike_at_their_edges(data: Dataset, edges: Edges) -> np.ndarray:
     """Episodes that share length, first and last row with another one: only these are compared in full."""
-    first, last = data.episode_starts, data.episode_stops - 1
+    rows = (
+        *(edges.first_observations, edges.last_observations),
+        *(edges.first_actions, edges.last_actions),
+    )
     with np.errstate(invalid="ignore", over="ignore"):
-        sums = [
-            _single(column[rows]).astype(np.float64).sum(axis=1)
-            for column in (data.observations, data.actions)
-            for rows in (first, last)
-        ]
+        sums = [_single(each).astype(np.float64).sum(axis=1) for each in rows]
     keys = np.nan_to_num(np.column_stack([data.episode_lengths, *sums]))
     _, group, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     return np.flatnonzero(counts[group.ravel()] > 1)

@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+MEMORY_SHARE = 0.8  # of what the machine has free, for the arrays of one dataset
+WORKING_COPIES = 4.2  # that `inspect` holds at its height, of the stored columns (measured)
 UNLIMITED = 2**60  # cgroup v1 states a number near 2**63 where there is no limit
 
 

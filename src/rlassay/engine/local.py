@@ -1,6 +1,6 @@
 """Run many tasks in worker processes of this machine, one pinned compute thread each.
 
-`Engine` is the whole interface; an engine on a cluster would implement the same method.
+`Engine` is the whole interface; the engines of `standing` and `cluster` implement the same method.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,11 +48,8 @@ class Engine(Protocol):
     ) -> list[Outcome]: ...
 
 
-class LocalEngine:
-    """Worker processes on this machine, by default one a core."""
-
-    def __init__(self, workers: int | None = None, threads: int = 1):
-        self.workers, self.threads = workers or max(1, available_cores() // threads), threads
+class StoringEngine:
+    """What all engines do alike: nothing twice, results into the store, outcomes in order."""
 
     def run(
         self, tasks: Sequence[Task], store: RunStore, on_outcome: OnOutcome = lambda outcome: None
@@ -68,7 +65,18 @@ class LocalEngine:
             on_outcome(outcome)
         return [outcome for task in tasks if (outcome := outcomes[task.key]) is not None]
 
-    def _run_missing(self, tasks: list[Task], store: RunStore):
+    def _run_missing(self, tasks: list[Task], store: RunStore) -> Iterator[Outcome]:
+        """Outcomes of tasks that the store does not hold, as they end."""
+        raise NotImplementedError
+
+
+class LocalEngine(StoringEngine):
+    """Worker processes on this machine, by default one a core."""
+
+    def __init__(self, workers: int | None = None, threads: int = 1):
+        self.workers, self.threads = workers or max(1, available_cores() // threads), threads
+
+    def _run_missing(self, tasks: list[Task], store: RunStore) -> Iterator[Outcome]:
         slots: queue.SimpleQueue[int] = queue.SimpleQueue()
         for slot in range(self.workers):
             slots.put(slot)
@@ -107,19 +115,35 @@ class LocalEngine:
         return Outcome(task, None, cause)
 
     def _call_worker(self, store: RunStore, folder: Path, core: int) -> int:
-        arguments = [str(store.root), str(folder), str(core), str(self.threads)]
-        command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
         with open(folder / "log.txt", "ab") as log:
-            process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=worker_environment()
-            )
-            _processes.add(process)
-            try:
-                return process.wait()
-            finally:
-                _processes.discard(process)
-                if process.stdin:
-                    process.stdin.close()
+            process = start_worker(store, str(folder), core, self.threads, stdout=log, stderr=log)
+        try:
+            return process.wait()
+        finally:
+            forget_worker(process)
+
+
+def start_worker(
+    store: RunStore, folder: str, core: int, threads: int, stdout: Any = None, stderr: Any = None
+) -> subprocess.Popen[bytes]:
+    """A worker process for one folder, or for all that it is told of; it ends when its stdin does."""
+    arguments = [str(store.root), folder, str(core), str(threads)]
+    command = [sys.executable, "-P", "-m", "rlassay.engine.worker", *arguments]
+    process: subprocess.Popen[bytes] = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, env=worker_environment()
+    )
+    _processes.add(process)
+    return process
+
+
+def forget_worker(process: subprocess.Popen[bytes]) -> None:
+    """Close our ends; a worker that is still there ends by that."""
+    _processes.discard(process)
+    for stream in (process.stdin, process.stdout):
+        if stream:
+            with contextlib.suppress(OSError):
+                stream.close()
+    process.wait()
 
 
 def worker_environment() -> dict[str, str]:

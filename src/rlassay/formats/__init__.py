@@ -20,7 +20,7 @@ from rlassay.engine.files import (
 )
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import hub
-from rlassay.formats.guards import refusing
+from rlassay.formats.guards import holding_at_most, refusing
 from rlassay.formats.mapping import column_map, map_text
 from rlassay.formats.options import ReadOptions
 from rlassay.words import suggest_path
@@ -54,28 +54,34 @@ def load(
     observation_keys: Sequence[str] | None = None,
     extras: bool = False,
     map: Any = None,
+    memory: int | None = None,
 ) -> Dataset:
     """A Dataset from a path, a Minari id, a name on a hub, a mapping of columns or a `MinariDataset`.
 
     `format` forces a reader where two layouts look alike. `env_id` names the environment, `mask` chooses a filter key
     of a robomimic file, `max_episode_steps` cuts episodes of sources without timeouts, `observation_keys` chooses and
     orders the vectors of a dict of observations, and `extras` also reads arrays beside the schema. `map` says which
-    column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. A bad
-    source raises `DatasetError`.
+    column is what: `"observations=obs,actions=act,rewards=rew,episode=id"`, a saved TOML file of it, or a dict. `memory`
+    is how many bytes may be held: matrices of a larger dataset stay on the disk and are read in blocks. A bad source
+    raises `DatasetError`.
     """
-    if (
-        format is not None and format not in READ_FORMATS
-    ):  # of all files alike: not the file's fault
-        raise SettingsError("unknown format", allowed=READ_FORMATS, got=format)
+    require_format(format)
     keys = tuple(observation_keys) if observation_keys else None
     options = ReadOptions(env_id, mask, max_episode_steps, keys, extras, column_map(map))
     if isinstance(source, Dataset):
         return _with_environment(source, env_id)
     asked = {"format": format, "env_id": env_id, "mask": mask, "map": map_text(map)}
-    asked |= {"max_episode_steps": max_episode_steps, "observation_keys": keys}
+    asked |= {"max_episode_steps": max_episode_steps, "observation_keys": keys, "memory": memory}
     given = {name: value for name, value in asked.items() if value is not None}
-    data = _load(source, format, options)
+    with holding_at_most(memory):
+        data = _load(source, format, options)
     return _with_origin(data, reading=given) if given else data
+
+
+def require_format(name: str | None) -> None:
+    """Refuse a format that no reader has: of all files alike, so not a file's fault."""
+    if name is not None and name not in READ_FORMATS:
+        raise SettingsError("unknown format", allowed=READ_FORMATS, got=name)
 
 
 def with_extras(data: Dataset, source: Any, **options: Any) -> Dataset:

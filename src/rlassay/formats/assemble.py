@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.data import column_checks as checks
+from rlassay.data.blocks import Matrix, beside
 from rlassay.data.dataset import Dataset, Note, Origin
 from rlassay.data.references import reference_for
 from rlassay.errors import DatasetError
@@ -102,8 +103,8 @@ def usable_bounds(bounds: Any, actions: Any) -> tuple[np.ndarray | None, np.ndar
 
 
 def join_vectors(
-    parts: Mapping[str, np.ndarray], options: ReadOptions, what: str = "observations"
-) -> tuple[np.ndarray, list[Note]]:
+    parts: Mapping[str, Matrix], options: ReadOptions, what: str = "observations"
+) -> tuple[Any, list[Note]]:
     """A dict of vectors as one matrix, in the sorted order of its keys, or in the order the caller names."""
     keys = chosen_keys(parts, options, what)
     matrices = [_as_vectors(key, parts[key]) for key in keys]
@@ -113,7 +114,7 @@ def join_vectors(
     if len(keys) == 1:
         return matrices[0], []
     note = Note("joined", f"{what} join the vectors {', '.join(keys)} in this order")
-    return np.concatenate(matrices, axis=1), [note]
+    return beside(matrices), [note]
 
 
 def chosen_keys(parts: Mapping[str, Any], options: ReadOptions, what: str) -> list[str]:
@@ -136,7 +137,7 @@ def refuse_image(key: str, shape: Sequence[int]) -> DatasetError:
     )
 
 
-def _as_vectors(key: str, part: Any) -> np.ndarray:
+def _as_vectors(key: str, part: Any) -> Matrix:
     array = checks.as_array(key, part)
     if array.ndim > 2:
         raise refuse_image(key, array.shape[1:])

@@ -140,6 +140,43 @@ def read(dataset: h5py.Dataset) -> np.ndarray:
     return _read_here(dataset, filters)
 
 
+def in_parts(dataset: h5py.Dataset) -> bool:
+    """Whether some rows can be read without the others. LZF can only be measured, and is, before libhdf5 reads it."""
+    codes = {code for code, _ in filters_of(dataset)}
+    if codes & IN_A_CHILD:
+        return False
+    if codes and (LZF in codes or not _stored_as_numpy(dataset)):
+        verify(dataset)
+    return True
+
+
+class Rows:
+    """Ranges of rows of a matrix, each chunk unpacked here where `read` would do so."""
+
+    def __init__(self, dataset: Any):
+        self._dataset, self._filters = dataset, filters_of(dataset)
+        codes = {code for code, _ in self._filters}
+        self._here = bool(codes) and LZF not in codes and _stored_as_numpy(dataset)
+        self._by_row: dict[int, list[Any]] = {}
+        for info in stored_chunks(dataset) if self._here else ():
+            self._by_row.setdefault(info.chunk_offset[0], []).append(info)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        dataset = self._dataset
+        if not self._here:
+            return dataset[start:stop]
+        found = np.full((stop - start, dataset.shape[1]), dataset.fillvalue, dataset.dtype)
+        tall, wide = dataset.chunks
+        for top in range(start - start % tall, stop, tall):
+            low, high = max(start, top), min(stop, top + tall)
+            for info in self._by_row.get(top, ()):
+                block = np.frombuffer(_unpacked(dataset, info, self._filters), dataset.dtype)
+                left = info.chunk_offset[1]
+                part = block.reshape(tall, wide)[low - top : high - top, : found.shape[1] - left]
+                found[low - start : high - start, left : left + wide] = part
+        return found
+
+
 def _stored_as_numpy(dataset: h5py.Dataset) -> bool:
     """Whether the bytes of an element are those of its NumPy type: not so for odd widths and enums."""
     kind = dataset.dtype

@@ -14,6 +14,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from rlassay.data.blocks import BlockColumn, blocks_of, joined_rows
 from rlassay.data.dataset import Dataset, Note
 from rlassay.data.references import reference_for
 from rlassay.errors import DatasetError
@@ -64,9 +65,10 @@ def _columns(file: h5py.File, budget: Budget, path: Path) -> dict[str, Any]:
     parts = [file]
     if hdf5.child(file, "observations") is None:
         parts = _chunks(file)
-    found = {
-        key: [hdf5.read(part, key, budget) for part in parts] for key in (*REQUIRED, *OPTIONAL)
-    }
+    names = (*REQUIRED, *OPTIONAL)
+    large = budget.exceeded_by(sum(hdf5.stored_bytes(part, names) for part in parts))
+    take = hdf5.column if large else hdf5.read
+    found = {key: [take(part, key, budget) for part in parts] for key in names}
     present: dict[str, list[Any]] = {
         key: arrays for key, arrays in found.items() if arrays[0] is not None
     }
@@ -77,7 +79,13 @@ def _columns(file: h5py.File, budget: Budget, path: Path) -> dict[str, Any]:
             allowed=(*REQUIRED, *OPTIONAL),
             got=sorted(present),
         )
-    return {key: a[0] if len(a) == 1 else np.concatenate(a) for key, a in present.items()}
+    return {key: a[0] if len(a) == 1 else _behind_each_other(a) for key, a in present.items()}
+
+
+def _behind_each_other(arrays: list[Any]) -> Any:
+    if any(isinstance(array, BlockColumn) for array in arrays):
+        return joined_rows(arrays)
+    return np.concatenate(arrays)
 
 
 def _chunks(file: h5py.File) -> list[h5py.Group]:
@@ -138,7 +146,8 @@ def _extras(file: h5py.File, budget: Budget) -> dict[str, np.ndarray]:
     found = {}
     for path, group, name, item in hdf5.leaves(file):
         if path.split("/")[0] not in own and item.dtype.kind in "fiub" and item.shape != ():
-            found[path] = hdf5.read(group, name, budget)
+            take = hdf5.column if budget.streaming else hdf5.read
+            found[path] = take(group, name, budget)
     return found
 
 
@@ -146,7 +155,7 @@ def write(data: Dataset, path: Path) -> list[Note]:
     """Write the columns as D4RL does, and what D4RL cannot hold into the group `rlassay`; say what that is."""
     with h5py.File(path, "w") as file:
         for name, column in _stored_columns(data).items():
-            file.create_dataset(name, data=column, compression="gzip")
+            hdf5.write_column(file, name, column, compression="gzip")
         notes = _write_own_record(data, file.create_group(OWN_GROUP))
         return [*notes, *_write_extras(data, file), *_unusual(data)]
 
@@ -167,7 +176,7 @@ def _write_extras(data: Dataset, file: h5py.File) -> list[Note]:
             lost.append(name)
             continue
         try:
-            file.create_dataset(name, data=array)
+            hdf5.write_column(file, name, array)
         except (ValueError, TypeError, UnicodeError, RuntimeError):
             lost.append(name)  # a part of its path is an array already
     shown = ", ".join(repr(name) for name in lost[:20])
@@ -190,8 +199,14 @@ def successors_follow(data: Dataset) -> bool:
     """True when the next observations add nothing to the order of the rows: the next row, and unknown at every end."""
     if not np.array_equal(data.next_valid, data.next_action_valid):
         return False
-    rows = np.flatnonzero(data.next_action_valid)
-    return np.array_equal(data.next_observations[rows], data.observations[rows + 1], equal_nan=True)
+    observations, following = data.observations, data.next_observations
+    for first, own in blocks_of(observations):
+        inner = np.flatnonzero(data.next_action_valid[first : first + len(own)])
+        expected = observations[first + 1 : first + len(own) + 1]
+        found = following[first : first + len(own)]
+        if not np.array_equal(found[inner], expected[inner], equal_nan=True):
+            return False
+    return True
 
 
 def unflagged_ends(data: Dataset) -> np.ndarray:

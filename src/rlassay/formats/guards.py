@@ -10,17 +10,18 @@ import math
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any
 
-from rlassay.data.memory import available_memory
+from rlassay.data.memory import MEMORY_SHARE, WORKING_COPIES, available_memory
 from rlassay.errors import DatasetError, RlassayError
 
 PACKED = {b"BZh": "bz2", b"\x1f\x8b": "gzip"}  # text files, by their first bytes
 JSON_DEPTH = 32  # nested lists and objects that are kept
 JSON_LIMIT = 64 * 2**20  # bytes of one JSON file
-MEMORY_SHARE = 0.8  # of what the machine has free, for the arrays of one dataset
-WORKING_COPIES = 4.2  # that `inspect` holds at its height, of the stored columns (measured)
+STREAMING_COPIES = 2.0  # of flags and rewards, where the other columns stay on the disk
+_given: ContextVar[int | None] = ContextVar("bytes that a process may hold", default=None)
 
 
 @contextmanager
@@ -146,20 +147,50 @@ def parsed_object(text: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+@contextmanager
+def holding_at_most(memory: int | None) -> Iterator[None]:
+    """Every budget that is opened inside allows so many bytes; None leaves it to what the machine has free."""
+    token = _given.set(memory)
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
 class Budget:
     """The memory that one dataset may take; every array is counted before it is read, with its working copies."""
 
-    def __init__(self, source: object):
-        self.source = source
-        self.limit = int(available_memory() * MEMORY_SHARE)
+    def __init__(self, source: object, *, counting: bool = True):
+        """`counting=False`: for what is checked and stays on the disk."""
+        self.source, self.counting = source, counting
+        self.limit = _given.get() or int(available_memory() * MEMORY_SHARE)
         self.taken = 0
+        self.copies = WORKING_COPIES
+
+    @property
+    def streaming(self) -> bool:
+        """Whether the columns of this dataset stay on the disk."""
+        return self.copies == STREAMING_COPIES
+
+    def exceeded_by(self, size: int) -> bool:
+        """Whether columns of so many bytes have to stay on the disk. The flags and rewards, which do not, are then
+        counted with the fewer copies that work in blocks makes.
+        """
+        if self.taken + WORKING_COPIES * size <= self.limit:
+            return False
+        self.copies = STREAMING_COPIES
+        return True
+
+    def excess(self) -> int | None:
+        """How many bytes were counted, where they are beyond the limit."""
+        return int(self.taken / self.copies) if self.taken > self.limit else None
 
     def take(self, size: int, what: str) -> None:
         """Count an array of `size` bytes; refuse it when the sum is beyond the limit."""
-        self.taken += int(WORKING_COPIES * size)
-        if self.taken > self.limit:
+        self.taken += int(self.copies * size)
+        if self.counting and self.taken > self.limit:
             raise DatasetError(
                 f"{self.source}: {what} would need {self.taken:,} bytes of memory",
                 allowed=f"{self.limit:,}",
-                remedy="split the dataset or read it on a larger machine",
+                remedy="allow more with --memory, split the dataset or read it on a larger machine",
             )

@@ -7,7 +7,7 @@ every object is reached link by link through `child`, and every dataset passes `
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 from h5py import h5o  # type: ignore[attr-defined]
 
+from rlassay.data.blocks import BlockColumn, Matrix, blocks_of
 from rlassay.errors import DatasetError
 from rlassay.formats import chunks
 from rlassay.formats.chunks import check_heaps
@@ -76,6 +77,57 @@ def read(group: h5py.Group, name: str, budget: Budget) -> np.ndarray | None:
         raise DatasetError(f"{name} is a group", allowed="a dataset of numbers")
     check_dataset(dataset, budget)
     return dataset[()] if dataset.is_virtual else chunks.read(dataset)
+
+
+def column(group: h5py.Group, name: str, budget: Budget) -> Matrix | None:
+    """A matrix that stays in the file; anything else, and what cannot be read in parts, as `read` gives it."""
+    dataset = child(group, name)
+    if not isinstance(dataset, h5py.Dataset) or not _has_rows(dataset):
+        return read(group, name, budget)
+    check_dataset(dataset, Budget(budget.source, counting=False))
+    if not chunks.in_parts(dataset):
+        return read(group, name, budget)
+    rows = StoredRows(Path(dataset.file.filename), str(dataset.name))
+    aligned = dataset.chunks[0] if dataset.chunks else 1
+    return BlockColumn(rows.read, dataset.shape, dataset.dtype, aligned)
+
+
+def _has_rows(dataset: h5py.Dataset) -> bool:
+    numbers = dataset.dtype.kind in "fiub" and not dataset.is_virtual
+    return numbers and len(dataset.shape or ()) == 2 and dataset.shape[1] > 1
+
+
+class StoredRows:
+    """Rows of a dataset that passed its checks; the file is opened when the first are asked for, and stays open."""
+
+    def __init__(self, path: Path, name: str):
+        self.path, self.name = path, name
+        self._rows: chunks.Rows | None = None
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        with refusing(self.path, "HDF5"):
+            if self._rows is None:
+                self._rows = chunks.Rows(h5py.File(plain_file(self.path), "r")[self.name])
+            return self._rows.read(start, stop)
+
+
+def write_column(file: h5py.File, name: str, column: Matrix, **options: Any) -> None:
+    """A dataset of these rows; a column that stays on the disk is copied in blocks of whole chunks."""
+    if isinstance(column, np.ndarray):
+        file.create_dataset(name, data=column, **options)
+        return
+    target = file.create_dataset(name, column.shape, column.dtype, **options)
+    tall = target.chunks[0] if target.chunks else 1
+    for first, block in blocks_of(column, max(1, column.block_rows // tall) * tall):
+        target[first : first + len(block)] = block
+
+
+def stored_bytes(group: h5py.Group, names: Iterable[str]) -> int:
+    """What these members take in memory."""
+    found = [child(group, name) for name in names]
+    return sum(
+        (one.size or 0) * one.dtype.itemsize for one in found if isinstance(one, h5py.Dataset)
+    )
 
 
 def check_dataset(dataset: h5py.Dataset, budget: Budget, depth: int = 0) -> None:

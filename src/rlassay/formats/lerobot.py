@@ -7,7 +7,7 @@ episode's last action is not stored. Videos are not opened.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from rlassay.data import column_checks as checks
+from rlassay.data.blocks import Matrix, chosen_rows
 from rlassay.data.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.formats.assemble import ENDS_UNKNOWN, assemble, chosen_keys, join_vectors, left_out
 from rlassay.formats.guards import Budget, read_json
 from rlassay.formats.options import ReadOptions
 from rlassay.formats.rows import split_at_gaps
-from rlassay.formats.tables import numbers, read_parquet
+from rlassay.formats.spilled import Gathered
+from rlassay.formats.tables import numbers, parquet_bytes, parquet_parts, read_parquet
 
 FORMAT = "lerobot"
 INDEX = ("index", "episode_index", "frame_index")
@@ -122,46 +124,49 @@ def _action_key(info: dict[str, Any], options: ReadOptions) -> str:
     return next((key for key in ACTIONS if key in info["features"]), ACTIONS[0])
 
 
-def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, np.ndarray]:
+def _frames(folder: Path, names: list[str], info: dict[str, Any]) -> dict[str, Any]:
     """The named columns of all files, joined and brought into the order of `index`."""
     files = sorted((folder / "data").glob("chunk-*/*.parquet"), key=_file_order)
     if not files:
         raise DatasetError(f"{folder} has no frames", allowed="data/chunk-*/*.parquet")
     budget = Budget(folder)
-    tables = [read_parquet(file, names, budget) for file in files]
-    if len({tuple(table.schema.names) for table in tables}) > 1:
-        raise DatasetError(f"the files of {folder} differ in their columns")
+    size = sum(parquet_bytes(file, names) for file in files)
+    to_disk = size if budget.exceeded_by(size) else None
+    found, known, left = Gathered(to_disk=to_disk), None, set[str]()
+    for table in _tables(files, names, budget):
+        known = known or table.schema.names
+        if table.schema.names != known:
+            raise DatasetError(f"the files of {folder} differ in their columns")
+        for name in known:
+            try:
+                found.add(name, numbers(table, name))
+            except DatasetError:
+                if name not in BESIDE:  # what no score needs is left out, not refused
+                    raise
+                left.add(name)
     optional = {*OUTCOMES, *BESIDE}
-    lost = [name for name in names if name not in tables[0].schema.names and name not in optional]
+    lost = [name for name in names if name not in (known or ()) and name not in optional]
     if lost:
-        raise DatasetError(
-            f"the frames of {folder} lack columns", allowed=names, got=tables[0].schema.names
-        )
-    columns = {
-        name: np.concatenate([numbers(table, name) for table in tables])
-        for name in tables[0].schema.names
-        if name not in BESIDE
-    }
-    return _in_order(columns | _beside(tables), info, folder)
+        raise DatasetError(f"the frames of {folder} lack columns", allowed=names, got=known)
+    columns = {name: found.column(name) for name in found.names() if name not in left}
+    return _in_order(columns, info, folder)
 
 
-def _beside(tables: list[Any]) -> dict[str, np.ndarray]:
-    """Columns that no score needs: one with empty entries or words is left out, not refused."""
-    found = {}
-    for name in set(BESIDE) & set(tables[0].schema.names):
-        with suppress(DatasetError):
-            found[name] = np.concatenate([numbers(table, name) for table in tables])
-    return found
+def _tables(files: list[Path], names: list[str], budget: Budget) -> Iterator[Any]:
+    """The tables of all files, in parts where they are too large together."""
+    for file in files:
+        if budget.streaming:
+            yield from parquet_parts(file, names)
+        else:
+            yield read_parquet(file, names, budget)
 
 
 def _file_order(path: Path) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", f"{path.parent.name}/{path.name}"))
 
 
-def _in_order(
-    columns: dict[str, np.ndarray], info: dict[str, Any], folder: Path
-) -> dict[str, np.ndarray]:
-    index = columns["index"]
+def _in_order(columns: dict[str, Matrix], info: dict[str, Any], folder: Path) -> dict[str, Any]:
+    index: Any = columns["index"]
     promised = info.get("total_frames")
     if isinstance(promised, int) and promised != len(index):
         raise DatasetError(
@@ -175,7 +180,7 @@ def _in_order(
         )
     if np.array_equal(order, np.arange(len(order))):
         return columns
-    return {name: column[order] for name, column in columns.items()}
+    return {name: chosen_rows(column, order) for name, column in columns.items()}
 
 
 def _episode_starts(columns: dict[str, np.ndarray]) -> tuple[np.ndarray, list[Note]]:

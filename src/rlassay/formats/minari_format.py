@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rlassay.data import column_checks as checks
+from rlassay.data.blocks import Matrix, spans_of
 from rlassay.data.dataset import Dataset, Note
 from rlassay.data.references import usable_reference
 from rlassay.errors import DatasetError
@@ -23,6 +24,7 @@ from rlassay.formats.assemble import assemble, join_vectors, left_out, refuse_im
 from rlassay.formats.d3rlpy_format import empty_note
 from rlassay.formats.guards import Budget, parsed_object, plain_file, read_json
 from rlassay.formats.options import ReadOptions
+from rlassay.formats.spilled import Gathered
 
 T = TypeVar("T")
 FORMAT = "minari"
@@ -31,6 +33,7 @@ DATASET_ID = re.compile(r"(?:[-_\w]+/)*[-_\w]+-v\d+")
 SPACE_LIMIT = 1_000_000  # numbers in one row of a space
 # the library's Arrow reader takes the first batch of this size as the whole episode
 BATCH_ROWS = 131_072
+OBSERVED, TAKEN = "o/", "a/"  # before the keys of observations and actions, while they are gathered
 OWN_KEY = "rlassay"  # in metadata.json: what Minari has no place for
 KEPT = (
     "dataset_id",
@@ -90,13 +93,13 @@ def _read(
     filtered = episodes is not None
     if episodes is None:
         episodes = list(range(metadata["total_episodes"]))
-    _check_files(folder, metadata["data_format"], episodes)
+    large = _check_files(folder, metadata["data_format"], episodes)
     from minari.dataset.minari_storage import MinariStorage
 
     storage = MinariStorage.read(folder)
     kept = {key: metadata[key] for key in KEPT if key in metadata}
     inferred = own_record(metadata, "bounds_from_data", bool)
-    columns, notes = _columns(storage, episodes, metadata, options)
+    columns, notes = _columns(storage, episodes, metadata, options, large)
     return assemble(
         columns,
         options,
@@ -184,12 +187,13 @@ def _check_space(name: str, space: Any, depth: int = 0) -> None:
         raise DatasetError(f"the {name} has the type {space.get('dtype')}", allowed="numbers")
 
 
-def _check_files(folder: Path, form: str, episodes: list[int]) -> None:
-    budget = Budget(folder)
+def _check_files(folder: Path, form: str, episodes: list[int]) -> int | None:
+    """Look at all the library will read; how many bytes that is, where it is too much for memory."""
+    budget = Budget(folder, counting=False)
     if form == "hdf5":
         with hdf5.opened(folder / "main_data.hdf5", "Minari HDF5") as file:
             hdf5.audit(file, budget)
-        return
+        return budget.excess()
     from rlassay.formats import tables
 
     validate = tables.validate_arrow if form == "arrow" else tables.validate_parquet
@@ -206,47 +210,67 @@ def _check_files(folder: Path, form: str, episodes: list[int]) -> None:
                 allowed=f"one batch of at most {BATCH_ROWS:,} rows, all that minari reads",
                 remedy="write the dataset again with data_format='hdf5'",
             )
+    return budget.excess()
 
 
 def _columns(
-    storage: Any, episodes: list[int], metadata: dict[str, Any], options: ReadOptions
+    storage: Any,
+    episodes: list[int],
+    metadata: dict[str, Any],
+    options: ReadOptions,
+    large: int | None,
 ) -> tuple[dict[str, Any], list[Note]]:
-    read = [_episode(raw) for raw in storage.get_episodes(episodes)] if episodes else []
-    if len(read) != len(episodes):
+    found, lengths, infos = Gathered(to_disk=large), [], set()
+    for raw in storage.get_episodes(episodes) if episodes else ():
+        episode = _episode(raw)
+        lengths.append(len(episode["rewards"]))
+        if lengths[-1]:
+            infos = infos or {f"infos/{key}" for key in episode["infos"]}
+            for name, part in _parts(episode):
+                found.add(name, part)
+    if len(lengths) != len(episodes):
         raise DatasetError(
-            "episodes are missing", allowed=f"{len(episodes):,}", got=f"{len(read):,}"
+            "episodes are missing", allowed=f"{len(episodes):,}", got=f"{len(lengths):,}"
         )
-    filled = [episode for episode in read if len(episode["rewards"])]
-    if not filled:
+    counts = np.array([length for length in lengths if length], np.int64)
+    if len(counts) == 0:
         raise DatasetError("the dataset is empty", remedy="it needs at least one transition")
-    parts = {
-        k: [episode["observations"][k] for episode in filled] for k in filled[0]["observations"]
-    }
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    seen = _below(found, OBSERVED)
+    first = starts + np.arange(len(counts))  # an episode has one observation more than steps
     observations, notes = join_vectors(
-        {k: np.concatenate([o[:-1] for o in p]) for k, p in parts.items()}, options
+        {key: spans_of(part, first, counts) for key, part in seen.items()}, options
     )
     following, _ = join_vectors(
-        {k: np.concatenate([o[1:] for o in p]) for k, p in parts.items()}, options
+        {key: spans_of(part, first + 1, counts) for key, part in seen.items()}, options
     )
-    actions, more = join_vectors(
-        {k: np.concatenate([e["actions"][k] for e in filled]) for k in filled[0]["actions"]},
-        options,
-        "actions",
-    )
-    ends = np.cumsum([len(episode["rewards"]) for episode in filled])
+    actions, more = join_vectors(_below(found, TAKEN), options, "actions")
     columns = {
         "observations": observations,
         "actions": actions,
-        "rewards": np.concatenate([e["rewards"] for e in filled]),
+        "rewards": found.column("rewards"),
         "next_observations": following,
-        "next_valid": _known_successors(metadata, episodes, read, ends),
-        "terminals": np.concatenate([e["terminations"] for e in filled]),
-        "timeouts": np.concatenate([e["truncations"] for e in filled]),
-        "episode_starts": np.append(0, ends[:-1]),
+        "next_valid": _known_successors(metadata, episodes, lengths, ends),
+        "terminals": found.column("terminations"),
+        "timeouts": found.column("truncations"),
+        "episode_starts": starts,
     }
-    infos = {f"infos/{key}" for episode in filled[:1] for key in episode["infos"]}
-    empty = [number for number, e in zip(episodes, read, strict=True) if not len(e["rewards"])]
+    empty = [number for number, count in zip(episodes, lengths, strict=True) if not count]
     return columns, [*notes, *more, *empty_note(empty), *left_out(infos, options)]
+
+
+def _parts(episode: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarray]]:
+    """The arrays of an episode under the names by which they are gathered."""
+    for name in ("rewards", "terminations", "truncations"):
+        yield name, episode[name]
+    for prefix, group in ((OBSERVED, "observations"), (TAKEN, "actions")):
+        yield from ((prefix + key, part) for key, part in episode[group].items())
+
+
+def _below(found: Gathered, prefix: str) -> dict[str, Matrix]:
+    names = [name for name in found.names() if name.startswith(prefix)]
+    return {name.removeprefix(prefix): found.column(name) for name in names}
 
 
 def _episode(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -285,13 +309,13 @@ def _leaves(prefix: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _known_successors(
-    metadata: dict[str, Any], episodes: list[int], read: list[dict[str, Any]], ends: np.ndarray
+    metadata: dict[str, Any], episodes: list[int], lengths: list[int], ends: np.ndarray
 ) -> np.ndarray | None:
     """Our writer names the episodes whose final observation was unknown and had to be repeated."""
     unknown = own_record(metadata, "final_unknown", list)
     if not unknown:
         return None
-    filled = [number for number, e in zip(episodes, read, strict=True) if len(e["rewards"])]
+    filled = [number for number, count in zip(episodes, lengths, strict=True) if count]
     known = np.ones(int(ends[-1]), bool)
     known[ends[np.isin(filled, [n for n in unknown if isinstance(n, int)])] - 1] = False
     return known

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import blocks_of
 from rlassay.data.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.formats.minari_format import DATASET_ID, OWN_KEY
@@ -140,11 +141,19 @@ def _episodes(data: Dataset) -> Iterator[Any]:
         )
 
 
+def _broken_chains(data: Dataset) -> np.ndarray:
+    """Rows inside episodes whose next observation is not the next row's."""
+    found = []
+    for first, own in blocks_of(data.next_observations):
+        rows = first + np.flatnonzero(data.next_action_valid[first : first + len(own)])
+        same = (own[rows - first] == data.observations[rows + 1]).all(axis=1)
+        found.append(rows[~(same & data.next_valid[rows])])
+    return np.concatenate(found)
+
+
 def _losses(data: Dataset) -> list[Note]:
     notes = []
-    rows = np.flatnonzero(data.next_action_valid)
-    same = (data.next_observations[rows] == data.observations[rows + 1]).all(axis=1)
-    odd = rows[~(same & data.next_valid[rows])]
+    odd = _broken_chains(data)
     if len(odd):
         text = f"Minari keeps one observation between two steps: {len(odd):,} next observations differ from the next row's observation and are lost"
         notes.append(Note("next_observations", text, rows=tuple(int(row) for row in odd[:20])))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO
 
 import numpy as np
 from numpy.lib import format as npy_format
 
+from rlassay.data.blocks import BLOCK_BYTES, BlockColumn, Matrix, blocks_of
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import Budget, plain_file, refusing
+from rlassay.formats.spilled import flat_rows, unpacked_rows
 
 SIGNATURE = b"\x93NUMPY"
 ZIP_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06")
@@ -72,6 +74,19 @@ class Archive:
         with refusing(self.path, "an .npz archive"), self._zip.open(info) as stream:
             return read_array(stream, info.file_size, name, self.budget)
 
+    def column(self, name: str) -> Matrix | None:
+        """An archive is packed as a whole: a matrix is unpacked once, into a file that ends with the column."""
+        info = self._members[name]
+        with refusing(self.path, "an .npz archive"), self._zip.open(info) as stream:
+            shape, by_columns, dtype = read_header(stream, info.file_size, name)
+            if len(shape) != 2 or shape[1] < 2 or by_columns:
+                return self.read(name)
+            return unpacked_rows(iter(lambda: stream.read(BLOCK_BYTES), b""), shape, dtype)
+
+    def stored_bytes(self, names: Iterable[str]) -> int:
+        """What these members take in memory."""
+        return sum(self._members[name].file_size for name in names)
+
 
 class Folder:
     """A folder of `.npy` files, with the same face as an archive."""
@@ -99,9 +114,34 @@ class Folder:
         with refusing(file, "a .npy file"), open(plain_file(file), "rb") as stream:
             return read_array(stream, file.stat().st_size, name, self.budget)
 
+    def column(self, name: str) -> Matrix | None:
+        """A matrix that stays in its file; anything else as `read` gives it."""
+        file = self._members[name]
+        with refusing(file, "a .npy file"), open(plain_file(file), "rb") as stream:
+            shape, by_columns, dtype = read_header(stream, file.stat().st_size, name)
+            offset = stream.tell()
+        if len(shape) != 2 or shape[1] < 2 or by_columns:
+            return self.read(name)
+        return flat_rows(file, shape, dtype, offset)
+
+    def stored_bytes(self, names: Iterable[str]) -> int:
+        """What these files take in memory."""
+        return sum(self._members[name].stat().st_size for name in names)
+
 
 def read_array(stream: IO[bytes], size: int, name: str, budget: Budget) -> np.ndarray:
-    """One array from a stream of `size` bytes whose header must promise exactly what follows it."""
+    """One array from a stream of `size` bytes."""
+    shape, by_columns, dtype = read_header(stream, size, name)
+    expected = math.prod(shape) * dtype.itemsize
+    budget.take(expected, name)
+    flat = np.empty(math.prod(shape), dtype)
+    if expected:
+        _fill(stream, flat.view(np.uint8).data)
+    return flat.reshape(shape, order="F" if by_columns else "C")
+
+
+def read_header(stream: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type; the header must promise exactly what follows it in a stream of `size` bytes."""
     reader = _READ_HEADER.get(npy_format.read_magic(stream))
     if reader is None:
         raise DatasetError(f"{name} has an unknown version of NumPy's format", allowed="1.0, 2.0")
@@ -113,11 +153,7 @@ def read_array(stream: IO[bytes], size: int, name: str, budget: Budget) -> np.nd
             f"{name} promises {expected:,} bytes and holds {size - stream.tell():,}",
             remedy="the file is damaged or incomplete; fetch or write it again",
         )
-    budget.take(expected, name)
-    flat = np.empty(math.prod(shape), dtype)
-    if expected:
-        _fill(stream, flat.view(np.uint8).data)
-    return flat.reshape(shape, order="F" if by_columns else "C")
+    return shape, by_columns, dtype
 
 
 def _check_type(name: str, dtype: np.dtype, size: int) -> None:
@@ -140,9 +176,21 @@ def _fill(stream: IO[bytes], target: memoryview) -> None:
         done += count
 
 
-def write_archive(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+def write_archive(path: Path, arrays: Mapping[str, Matrix]) -> None:
     """An `.npz` that `numpy.load` reads; object arrays are refused by NumPy itself."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
-                npy_format.write_array(stream, np.asarray(array), allow_pickle=False)
+                if isinstance(array, BlockColumn):
+                    _write_blocks(stream, array)
+                else:
+                    npy_format.write_array(stream, np.asarray(array), allow_pickle=False)
+
+
+def _write_blocks(stream: IO[bytes], column: BlockColumn) -> None:
+    """The bytes that `write_array` would write, block by block."""
+    described = npy_format.dtype_to_descr(column.dtype)
+    header = {"descr": described, "fortran_order": False, "shape": column.shape}
+    npy_format.write_array_header_1_0(stream, header)
+    for _, block in blocks_of(column):
+        stream.write(block.tobytes())

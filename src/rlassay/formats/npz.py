@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import BlockColumn
 from rlassay.data.dataset import COLUMNS, Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.formats.assemble import assemble, left_out
@@ -70,7 +71,9 @@ def read(path: Path, options: ReadOptions) -> Dataset:
     container = (Folder if folder else Archive)(path, Budget(path))
     with container:
         found = match_columns(container.names(), path)
-        columns = {column: container.read(name) for column, name in found.items()}
+        large = container.budget.exceeded_by(container.stored_bytes(found.values()))
+        take = container.column if large else container.read
+        columns = {column: take(name) for column, name in found.items()}
         own = {name: container.read(name) for name in ORIGIN}
         rest = set(container.names()) - set(found.values()) - set(ORIGIN)
         extras, lost = numeric_extras(container, sorted(rest)) if options.extras else ({}, [])
@@ -123,7 +126,9 @@ def write(data: Dataset, path: Path) -> list[Note]:
     values["metadata"] = json.dumps(dict(origin.metadata)) if origin.metadata else None
     extras = {name: array for name, array in origin.extras.items() if name not in values}
     kept = {
-        name: np.asarray(value) for name, value in (values | extras).items() if value is not None
+        name: value if isinstance(value, BlockColumn) else np.asarray(value)
+        for name, value in (values | extras).items()
+        if value is not None
     }
     write_archive(path, kept)
     return []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from rlassay.formats.assemble import refuse_image
 from rlassay.formats.footers import stored_sizes
 from rlassay.formats.guards import Budget, plain_file, refusing
 
+PART_ROWS = 16_384  # of a table that is read in parts
 WIDEST_ROW = 1_000_000  # numbers in one row of one column
 
 
@@ -79,14 +81,38 @@ def table_column(tables: list[pa.Table], name: str) -> np.ndarray:
 def read_parquet(path: Path, columns: list[str], budget: Budget) -> pa.Table:
     """The named columns of a Parquet file, those that it has."""
     with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
-        present = [name for name in columns if name in file.schema_arrow.names]
-        claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
-        sizes = stored_sizes(path).items()
-        stored = sum(size for name, size in sizes if _outer(name, set(present)))
-        budget.take(max(claimed * file.metadata.num_rows, stored), str(path))
+        present = _present(file, columns)
+        budget.take(_bytes_of(path, file, present), str(path))
         table = file.read(columns=present, use_threads=False)
         table.validate(full=True)
         return table
+
+
+def parquet_parts(path: Path, columns: list[str]) -> Iterator[pa.Table]:
+    """The same, some rows at a time, for what does not fit into memory."""
+    with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
+        present = _present(file, columns)
+        for batch in file.iter_batches(PART_ROWS, columns=present, use_threads=False):
+            batch.validate(full=True)
+            yield pa.Table.from_batches([batch])
+
+
+def parquet_bytes(path: Path, columns: list[str]) -> int:
+    """What the named columns of a file take in memory."""
+    with refusing(path, "Parquet"), pq.ParquetFile(plain_file(path), memory_map=False) as file:
+        return _bytes_of(path, file, _present(file, columns))
+
+
+def _present(file: pq.ParquetFile, columns: list[str]) -> list[str]:
+    return [name for name in columns if name in file.schema_arrow.names]
+
+
+def _bytes_of(path: Path, file: pq.ParquetFile, present: list[str]) -> int:
+    """The larger of what the schema claims and what the footer says is stored."""
+    claimed = sum(_row_bytes(file.schema_arrow.field(name)) for name in present)
+    sizes = stored_sizes(path).items()
+    stored = sum(size for name, size in sizes if _outer(name, set(present)))
+    return max(claimed * file.metadata.num_rows, stored)
 
 
 def _outer(path: str, names: set[str]) -> bool:

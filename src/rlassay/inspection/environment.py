@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import blocks_of
 from rlassay.data.dataset import Dataset
 from rlassay.inspection.results import Check, found, passed
 
@@ -83,18 +84,26 @@ def _actions(data: Dataset, space: Any) -> Wrong:
         return [(f"actions of {data.action_dim} instead of {wanted}", ())]
     low, high = space.low.ravel(), space.high.ravel()
     room = BEYOND * (high - low)
-    outside = ((data.actions < low - room) | (data.actions > high + room)).any(axis=1)
-    rows = np.flatnonzero(outside)
+    rows = _outside(data, low - room, high + room)
     if len(rows) == 0:
         return []
     return [(f"{len(rows):,} actions outside [{low.min():g}, {high.max():g}]", rows)]
+
+
+def _outside(data: Dataset, low: Any, high: Any) -> np.ndarray:
+    """Rows with an action below `low` or above `high`."""
+    found = [
+        first + np.flatnonzero(((actions < low) | (actions > high)).any(axis=1))
+        for first, actions in blocks_of(data.actions)
+    ]
+    return np.concatenate(found)
 
 
 def _discrete(data: Dataset, count: int, first: int) -> Wrong:
     if not data.discrete_actions or data.action_dim != 1:
         kind = "whole numbers" if data.discrete_actions else "continuous numbers"
         return [(f"actions of {data.action_dim} {kind} instead of one of {count} choices", ())]
-    rows = np.flatnonzero(((data.actions < first) | (data.actions >= first + count)).any(axis=1))
+    rows = _outside(data, first, first + count - 1)
     return [(f"{len(rows):,} actions beyond the {count} choices", rows)] if len(rows) else []
 
 

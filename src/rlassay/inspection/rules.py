@@ -6,12 +6,13 @@ A section that is deleted from the file is not asked; a number that is edited is
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import blocks_of
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.inspection.results import Check, found, passed
@@ -93,8 +94,7 @@ def _merged_ends(one: Mapping[str, float], other: Mapping[str, float]) -> dict[s
 
 
 def _ranges(column: np.ndarray, margin: float) -> dict[str, Any]:
-    wide = column.reshape(len(column), -1).astype(np.float64)
-    low, high = wide.min(axis=0), wide.max(axis=0)
+    low, high = (bound.astype(np.float64) for bound in (column.min(axis=0), column.max(axis=0)))
     room = margin * (high - low)
     return {"low": (low - room).tolist(), "high": (high + room).tolist(), "outside": OUTSIDE}
 
@@ -195,12 +195,11 @@ def _dimensions(name: str, rule: Mapping[str, Any], data: Dataset) -> Check:
 
 def _column(name: str, rule: Mapping[str, Any], data: Dataset) -> Check:
     column = getattr(data, name.removeprefix("rules."))
-    wide = column.reshape(len(column), -1)
     low, high = np.asarray(rule["low"], float), np.asarray(rule["high"], float)
-    if wide.shape[1] != len(low):
-        return _broken(name, f"{wide.shape[1]} dimensions instead of {len(low)}")
-    outside = (wide < low) | (wide > high) | ~np.isfinite(wide)
-    shares = outside.mean(axis=0)
+    if column.shape[1] != len(low):
+        return _broken(name, f"{column.shape[1]} dimensions instead of {len(low)}")
+    counts = [flags.sum(axis=0) for _, flags in _outside(column, low, high)]
+    shares = np.sum(counts, axis=0) / len(column)
     wrong = np.flatnonzero(shares > float(rule["outside"]))
     if len(wrong) == 0:
         return passed(name, f"{len(low)} dimensions within their ranges")
@@ -209,7 +208,17 @@ def _column(name: str, rule: Mapping[str, Any], data: Dataset) -> Check:
         f"{len(wrong)} dimensions leave their ranges, most of all dimension {worst}: "
         f"{shares[worst]:.1%} of its rows are outside [{low[worst]:g}, {high[worst]:g}]"
     )
-    return _broken(name, message, np.flatnonzero(outside[:, wrong].any(axis=1)))
+    rows = [
+        first + np.flatnonzero(flags[:, wrong].any(axis=1))
+        for first, flags in _outside(column, low, high)
+    ]
+    return _broken(name, message, np.concatenate(rows))
+
+
+def _outside(column: Any, low: np.ndarray, high: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """First row of each block, and flags of its entries that are outside their range or no numbers."""
+    for first, block in blocks_of(column):
+        yield first, (block < low) | (block > high) | ~np.isfinite(block)
 
 
 def _rewards(name: str, rule: Mapping[str, Any], data: Dataset) -> Check:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import functools
+from collections.abc import Iterator
 
 import numpy as np
 
+from rlassay.data.blocks import BlockColumn, blocks_of
 from rlassay.data.dataset import Dataset
 from rlassay.data.duplicates import repeated_episodes
-from rlassay.inspection.results import Check, Status, command, found, passed
+from rlassay.inspection.results import ROW_LIMIT, Check, Status, command, found, passed
+from rlassay.inspection.survey import LEAST_STEPS, NUMBERS, survey
 
 ROUNDING = 1e-6  # of the action range: beyond a bound by this much is arithmetic
 # of the action range: beyond a bound by this much is another unit or an unclipped policy
 CLEARLY = 0.01
 AT_BOUND = 1e-3  # of the action range
 SATURATED = 0.5  # share of action entries at a bound
-NUMBERS = ("observations", "actions", "rewards", "next_observations")
 SAME = 1e-4  # of a dimension's deviation: closer than this is the same observation, stored with less precision
 MANY = 0.01  # share of rows that makes a broken order certain
 SHUFFLED = 0.5  # share of rows beyond which no missing border explains it
-LEAST_STEPS = 100  # to know the usual step
 JUMP = 20.0  # times the 99th percentile of a dimension's steps
-SAMPLE = 100_000  # rows for the percentile
-SAMPLED_NUMBERS = 64 * SAMPLE
 BLOCK_NUMBERS = 2**20  # compared at once, so that memory stays small
 SHIFTS = {
     0: "next_observations repeat the row's own observation",
@@ -33,8 +31,8 @@ SHIFTS = {
 
 def finite(data: Dataset) -> Check:
     """NaN and infinity anywhere."""
-    bad = {name: not_finite(getattr(data, name)) for name in NUMBERS}
-    rows = functools.reduce(np.logical_or, bad.values())
+    bad = survey(data).not_finite
+    rows = survey(data).rows_not_finite()
     if not rows.any():
         return passed("finite", "all numbers are finite")
     names = ", ".join(name for name in NUMBERS if bad[name].any())
@@ -43,14 +41,6 @@ def finite(data: Dataset) -> Check:
     if rows.all():
         remedy = "no row is whole: find what wrote these numbers and record again"
     return found("finite", "fail", message, remedy, np.flatnonzero(rows))
-
-
-def not_finite(column: np.ndarray | None) -> np.ndarray:
-    """Rows of a column with NaN or infinity."""
-    if column is None or column.dtype.kind in "iu":
-        return np.zeros(() if column is None else len(column), bool)
-    bad = ~np.isfinite(column)
-    return np.asarray(bad if bad.ndim == 1 else bad.any(axis=1))
 
 
 def rewards(data: Dataset) -> Check:
@@ -91,7 +81,11 @@ def beyond_bounds(data: Dataset) -> np.ndarray:
     """How far each row's actions lie outside the stated bounds, as a share of the range; negative inside."""
     low, high, _ = data.action_bounds()
     width = np.maximum(high - low, np.finfo(np.float32).tiny)
-    return (np.maximum(low - data.actions, data.actions - high) / width).max(axis=1)
+    found = np.empty(len(data), np.result_type(data.actions.dtype, width))
+    for first, actions in blocks_of(data.actions):
+        excess = np.maximum(low - actions, actions - high) / width
+        found[first : first + len(actions)] = excess.max(axis=1)
+    return found
 
 
 def _range(low: np.ndarray, high: np.ndarray) -> str:
@@ -105,24 +99,28 @@ def action_saturation(data: Dataset) -> Check:
     low, high, _ = data.action_bounds()
     margin = AT_BOUND * (high - low)
     varied = high > low
-    at_bound = (data.actions <= low + margin) | (data.actions >= high - margin)
-    share = at_bound.mean(axis=0) * varied
+    count, full = np.zeros(data.action_dim, np.int64), []
+    for first, actions in blocks_of(data.actions):
+        at_bound = (actions <= low + margin) | (actions >= high - margin)
+        count += at_bound.sum(axis=0)
+        if sum(map(len, full)) < ROW_LIMIT:
+            full.append(first + np.flatnonzero(at_bound[:, varied].all(axis=1)))
+    share = count / len(data) * varied
     message = f"{share.mean():.0%} of the action entries are at a bound"
     if share.mean() <= SATURATED:
         return passed("action_saturation", message)
-    full = np.flatnonzero(at_bound[:, varied].all(axis=1))
     remedy = (
         "check the clipping and the units of the recorder; no command restores what was cut off"
     )
-    return found("action_saturation", "warn", message, remedy, full)
+    return found("action_saturation", "warn", message, remedy, np.concatenate(full))
 
 
 def dead_dimensions(data: Dataset) -> Check:
     """Dimensions that never change."""
     dead = []
     for name in ("observations", "actions"):
-        column = getattr(data, name)
-        constant = np.flatnonzero(column.min(axis=0) == column.max(axis=0))
+        low, high = survey(data).bounds[name]
+        constant = np.flatnonzero(low == high)
         if len(constant):
             dead.append(f"{name} {', '.join(str(d) for d in constant[:20])}")
     if not dead:
@@ -138,16 +136,14 @@ def dead_dimensions(data: Dataset) -> Check:
 
 def alignment(data: Dataset) -> Check:
     """`next_observations[t]` against `observations[t + 1]` inside episodes."""
-    inside = compared_rows(data)
-    if len(inside) == 0:
+    inside = compared_count(data)
+    if inside == 0:
         return passed("alignment", "no row has a successor to compare with")
     odd = misaligned_rows(data)
     if len(odd) == 0:
-        return passed("alignment", f"all {len(inside):,} next observations equal the next row's")
-    status: Status = "fail" if len(odd) > MANY * len(inside) else "warn"
-    message = (
-        f"{len(odd):,} of {len(inside):,} next observations differ from the next row's observation"
-    )
+        return passed("alignment", f"all {inside:,} next observations equal the next row's")
+    status: Status = "fail" if len(odd) > MANY * inside else "warn"
+    message = f"{len(odd):,} of {inside:,} next observations differ from the next row's observation"
     shift = shift_of(data, odd)
     if shift is not None:
         message = f"{message}: {SHIFTS[shift]}"
@@ -158,20 +154,32 @@ def alignment(data: Dataset) -> Check:
     return found("alignment", status, message, remedy, odd)
 
 
-def compared_rows(data: Dataset) -> np.ndarray:
-    """Rows whose stored successor can be held against the next row."""
-    return np.flatnonzero(data.next_action_valid & data.next_valid)
+def compared_count(data: Dataset) -> int:
+    """How many rows have a stored successor that can be held against the next row."""
+    return int((data.next_action_valid & data.next_valid).sum())
 
 
 def misaligned_rows(data: Dataset) -> np.ndarray:
     """Rows inside episodes whose next observation is not the next row's observation."""
-    inside = compared_rows(data)
-    return inside[~agree(data, inside, 1)]
+    inside = data.next_action_valid & data.next_valid
+    following = data.next_observations
+    if isinstance(following, BlockColumn) and following.follows is data.observations:
+        # they are the next rows, so that only NaN differs from itself
+        inside &= np.append(survey(data).not_finite["observations"][1:], False)
+    candidates = [rows for rows in flagged(inside, block_size(data)) if len(rows)]
+    odd = [rows[~agree(data, rows, 1)] for rows in candidates]
+    return np.concatenate(odd) if odd else np.zeros(0, np.int64)
+
+
+def flagged(flags: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Numbers of the flagged rows, of some rows at a time: all of them may not fit into memory."""
+    for first in range(0, len(flags), size):
+        yield first + np.flatnonzero(flags[first : first + size])
 
 
 def shuffled(data: Dataset, odd: np.ndarray) -> bool:
     """More rows are odd than a border or a few wrong numbers can explain."""
-    return len(odd) > SHUFFLED * len(compared_rows(data))
+    return len(odd) > SHUFFLED * compared_count(data)
 
 
 def agree(data: Dataset, rows: np.ndarray, shift: int) -> np.ndarray:
@@ -218,34 +226,29 @@ def continuity(data: Dataset) -> Check:
 
 def jump_rows(data: Dataset) -> np.ndarray:
     """Rows whose step to the next one of their episode is far beyond the usual."""
-    inside = np.flatnonzero(data.next_action_valid)
     limit = step_bound(data)
     if limit is None:
-        return inside[:0]
+        return np.zeros(0, np.int64)
     found_rows = []
-    size = block_size(data)
-    for first in range(0, len(inside), size):
-        block = inside[first : first + size]
-        step = np.abs(data.observations[block + 1] - data.observations[block])
-        found_rows.append(block[(step > limit).any(axis=1)])
+    for first, block in blocks_of(data.observations, block_size(data)):
+        behind = data.observations[first + len(block) : first + len(block) + 1]
+        step = np.abs(np.diff(block, axis=0, append=behind))
+        inside = data.next_action_valid[first : first + len(step)]
+        found_rows.append(first + np.flatnonzero((step > limit).any(axis=1) & inside))
     return np.concatenate(found_rows)
 
 
 def step_bound(data: Dataset) -> np.ndarray | None:
     """The largest step of each dimension that is no jump; None where there are too few rows to know."""
-    inside = np.flatnonzero(data.next_action_valid)
-    if len(inside) < LEAST_STEPS:
+    usual = survey(data).usual_step
+    if usual is None:
         return None
-    most = max(LEAST_STEPS, min(SAMPLE, SAMPLED_NUMBERS // data.observation_dim))
-    sample = inside[:: -(-len(inside) // most)]
-    steps = np.abs(data.observations[sample + 1] - data.observations[sample])
-    usual = np.quantile(steps, 0.99, axis=0)
     return np.where(usual > 0, JUMP * usual, np.inf)  # what rarely moves has no usual step
 
 
 def duplicate_episodes(data: Dataset) -> Check:
     """Episodes that repeat an earlier one."""
-    copies = repeated_episodes(data)
+    copies = repeated_episodes(data, survey(data).edges)
     if len(copies) == 0:
         return passed("duplicate_episodes", "no episode appears twice")
     message = f"{len(copies):,} of {data.episode_count:,} episodes are copies of an earlier one"

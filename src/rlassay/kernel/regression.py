@@ -56,7 +56,10 @@ class Regression:
 
     def learn(self, error: np.ndarray, rate: float) -> None:
         """One step of Adam on the mean of `error`^2, with error = outputs - wanted of the last batch."""
-        slope = error * np.float32(2.0 / error.size)
+        self.descend(error * np.float32(2.0 / error.size), rate)
+
+    def descend(self, slope: np.ndarray, rate: float) -> None:
+        """One step of Adam on any loss, whose slope by the outputs of the last batch is given."""
         for layer, slopes, inputs in zip(
             reversed(self.layers), reversed(self._slopes), reversed(self._active), strict=True
         ):

@@ -126,6 +126,7 @@ def episode_means(episode: np.ndarray, values: np.ndarray, count: int) -> np.nda
 
 def motion_of(data: Dataset) -> Motion:
     """The motion in a dataset, with what its file says about time, tasks and success."""
+    data = data.in_memory()
     states, state_cautions = _finite(np.asarray(data.observations, np.float64), "observations")
     plain = _one_hot(data.actions) if data.discrete_actions else data.actions
     actions, action_cautions = _finite(np.asarray(plain, np.float64), "actions")

@@ -17,7 +17,8 @@ from rlassay.agents.registry import AGENTS, BUILT_IN, DISCRETE_AGENTS, agent_kin
 from rlassay.agents.training import train_agent
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import reference_for
-from rlassay.engine.local import Engine, LocalEngine, Outcome
+from rlassay.engine.choice import default_engine
+from rlassay.engine.local import Engine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError, SolverError
 from rlassay.oracle.profiles import agents_of, settings_of
@@ -62,7 +63,7 @@ def oracle(
         for agent in agents
         for k in range(seeds)
     ]
-    outcomes = _run(tasks, engine or LocalEngine(), store, report)
+    outcomes = _run(tasks, engine or default_engine(), store, report)
     runs: dict[str, list[dict[str, Any]]] = {}
     for outcome in outcomes:
         if outcome.result is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.blocks import kept_rows
 from rlassay.data.dataset import COLUMNS, Dataset
 from rlassay.inspection.values import agree
 
@@ -28,7 +29,7 @@ def rebuilt(
         whole["timeouts"] = whole["timeouts"] | _cut_ends(keep, first, whole["terminals"])
         begun = first | np.append(False, ~keep[:-1])
         first = _moved_to_kept(begun, keep)
-        whole = {name: None if part is None else part[keep] for name, part in whole.items()}
+        whole = {n: None if part is None else kept_rows(part, keep) for n, part in whole.items()}
     extras = {name: _kept(array, keep, len(data)) for name, array in data.origin.extras.items()}
     return Dataset.from_columns(
         **whole,
@@ -59,7 +60,9 @@ def _moved_to_kept(begun: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 def _kept(array: np.ndarray, keep: np.ndarray | None, rows: int) -> np.ndarray:
     """An array beside the columns follows them where it has one entry a row."""
-    return array[keep] if keep is not None and array.ndim and len(array) == rows else array
+    if keep is None or array.ndim == 0 or len(array) != rows:
+        return array
+    return kept_rows(array, keep)
 
 
 def with_borders(data: Dataset, rows: np.ndarray) -> Dataset:

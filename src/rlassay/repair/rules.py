@@ -10,9 +10,11 @@ from typing import Literal
 
 import numpy as np
 
+from rlassay.data.blocks import Matrix, mapped, patched
 from rlassay.data.dataset import Dataset
 from rlassay.data.duplicates import repeated_episodes
 from rlassay.inspection import structure, values
+from rlassay.inspection.survey import survey
 from rlassay.repair.rebuild import first_rows, rebuilt, with_borders
 
 ActionsMode = Literal["clip", "rescale"]
@@ -39,9 +41,9 @@ class Change:
 
 def finite(data: Dataset, how: How) -> Change:
     """Drop rows with NaN or infinity and cut their episodes there; a successor alone is computed again."""
-    bad = values.not_finite(data.observations) | values.not_finite(data.actions)
-    bad |= values.not_finite(data.rewards)
-    lost = values.not_finite(data.next_observations) & data.next_valid & ~bad
+    found = survey(data).not_finite
+    bad = found["observations"] | found["actions"] | found["rewards"]
+    lost = found["next_observations"] & data.next_valid & ~bad
     if bad.all():
         return Change(data, message="not applied: no row would be left")
     if not (bad | lost).any():
@@ -49,9 +51,8 @@ def finite(data: Dataset, how: How) -> Change:
     following, valid = data.next_observations, data.next_valid.copy()
     known = np.flatnonzero(lost & data.next_action_valid & ~np.append(bad[1:], True))
     if lost.any():
-        following = following.copy()
         valid[lost], valid[known] = False, True
-        following[known] = data.observations[known + 1]
+        following = patched(following, known, data.observations[known + 1])
     after = rebuilt(data, keep=~bad, next_observations=following, next_valid=valid)
     message = f"{bad.sum():,} rows dropped, {lost.sum():,} next observations computed again"
     concerned = np.flatnonzero(bad | lost)
@@ -63,7 +64,7 @@ def alignment(data: Dataset, how: How) -> Change:
     odd = values.misaligned_rows(data)
     if len(odd) == 0:
         return Change(data)
-    many = len(odd) > values.MANY * len(values.compared_rows(data))
+    many = len(odd) > values.MANY * values.compared_count(data)
     shift = values.shift_of(data, odd)
     if many and shift is not None:
         after = rebuilt(data, next_observations=None, next_valid=None)
@@ -72,8 +73,7 @@ def alignment(data: Dataset, how: How) -> Change:
     if values.shuffled(data, odd):
         return Change(data, message="not applied: the rows seem to be shuffled")
     wrong = odd[_stored_is_wrong(data, odd)]
-    following = data.next_observations.copy()
-    following[wrong] = data.observations[wrong + 1]
+    following = patched(data.next_observations, wrong, data.observations[wrong + 1])
     borders = np.setdiff1d(odd, wrong)
     after = with_borders(rebuilt(data, next_observations=following), borders)
     message = f"{len(wrong):,} computed again, {len(borders):,} borders set"
@@ -183,24 +183,28 @@ def action_bounds(data: Dataset, how: How) -> Change:
         return Change(data)
     if data.discrete_actions:
         return Change(data, message="not applied: whole numbers have no nearest bound")
-    actions = data.actions.copy()
     if how.actions == "rescale":
-        actions = _rescaled(actions, low, high)
+        actions = _rescaled(data.actions, low, high)
         concerned, message = len(data), "all actions rescaled to the bounds"
     else:
-        actions[outside] = np.clip(actions[outside], low, high)
+        clipped = np.clip(data.actions[outside], low, high)
+        actions = patched(data.actions, outside, clipped)
         concerned, message = len(outside), f"{len(outside):,} actions clipped"
     return Change(rebuilt(data, actions=actions), concerned, _episodes(data, outside), message)
 
 
-def _rescaled(actions: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _rescaled(actions: Matrix, low: np.ndarray, high: np.ndarray) -> Matrix:
     """Dimensions that leave their bounds are mapped linearly, their own range onto the stated one."""
     least, most = actions.min(axis=0), actions.max(axis=0)
     wide = ((least < low) | (most > high)) & (most > least)
     least, most = np.minimum(least, low), np.maximum(most, high)
     span = np.where(wide, most - least, 1)
-    mapped = low + (actions - least) / span * (high - low)
-    return np.where(wide, np.clip(mapped, low, high), actions).astype(actions.dtype)
+
+    def rescale(rows: np.ndarray) -> np.ndarray:
+        moved = low + (rows - least) / span * (high - low)
+        return np.where(wide, np.clip(moved, low, high), rows).astype(rows.dtype)
+
+    return mapped(actions, rescale)
 
 
 def duplicate_episodes(data: Dataset, how: How) -> Change:

@@ -74,6 +74,8 @@ def _render(
         for place, (card, name) in enumerate(zip(cards[:detailed], names, strict=False))
     ]
     several = several_view(cards, names, comparison, history) if len(cards) > 1 else None
+    for row, view in zip(several["rows"] if several else (), views, strict=False):
+        row |= {"href": f"#{view['key']}", "opens": view["key"]}
     early, scripts = asset("theme.js"), _scripts()
     return template("page.html").render(
         title=names[0] if len(cards) == 1 else f"{len(cards)} datasets",

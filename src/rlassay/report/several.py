@@ -20,9 +20,7 @@ def several_view(
     history: bool = False,
 ) -> View:
     """The overview; ranks and ties only where `compare` computed them, lines over time where asked."""
-    known = {score for card in cards for score in without_copies(card)}
-    groups = grouped(known)
-    scores = _headline_first([score for members in groups.values() for score in members])
+    scores = scores_of(cards)
     leading = "bwd" if "bwd" in scores else next(iter(scores), None)
     ranking = charts.ranking_chart(cards, names, scores)
     sources = {
@@ -38,11 +36,24 @@ def several_view(
     return {
         "history": over_time,
         "lead": _lead(cards, names, leading, comparison, sources),
-        "scores": [_column(score, cards) for score in scores],
+        **table_view(cards, names, scores),
         "leading": leading,
-        "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
         "charts": {**figures, **over_time},
         "pooled": comparison is not None,
+    }
+
+
+def scores_of(cards: list[Scorecard]) -> list[str]:
+    """Scores that any of the cards has, the headline first."""
+    known = {score for card in cards for score in without_copies(card)}
+    return _headline_first([score for members in grouped(known).values() for score in members])
+
+
+def table_view(cards: list[Scorecard], names: list[str], scores: list[str]) -> View:
+    """The table of scores side by side."""
+    return {
+        "scores": [_column(score, cards) for score in scores],
+        "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
         "verdicts": any(verdict_of(card) for card in cards),
     }
 
@@ -74,10 +85,7 @@ def _lead(
     comparison: Mapping[str, Any] | None,
     sources: Mapping[str, str],
 ) -> list[str]:
-    environments = sorted(
-        {words.plain(card.dataset.get("env_id") or "an unnamed task") for card in cards}
-    )
-    sentences = [f"{len(cards)} datasets of {', '.join(environments)}."]
+    sentences = [what_they_are(cards)]
     highest = _highest_return(cards, names)
     if comparison and "verdict" in comparison["ranking"]:
         leading = "verdict"
@@ -89,6 +97,14 @@ def _lead(
         "They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties."
     )
     return sentences
+
+
+def what_they_are(cards: list[Scorecard]) -> str:
+    """How many, and of which tasks."""
+    environments = sorted(
+        {words.plain(card.dataset.get("env_id") or "an unnamed task") for card in cards}
+    )
+    return f"{len(cards)} datasets of {', '.join(environments)}."
 
 
 def _highest_return(cards: list[Scorecard], names: list[str]) -> list[str]:
@@ -120,6 +136,8 @@ def _row(card: Scorecard, name: str, scores: list[str]) -> View:
     cells = [card.get(score) for score in scores]
     return {
         "name": name,
+        "href": "",  # where the name leads to
+        "opens": "",
         "environment": words.plain(card.dataset.get("env_id") or "–"),
         "episodes": card.dataset.get("episodes"),
         "transitions": card.dataset.get("transitions"),

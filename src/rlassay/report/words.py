@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rlassay.results.card import Caution, Score, Scorecard, in_reading_order
+from rlassay.words import numbered
 
 ARROWS = {"higher": "↑", "lower": "↓"}
 VALUE_SCORES = ("q", "advantage", "pd", "bwd")  # families that rest on the critic
@@ -67,12 +68,14 @@ DOUBTFUL = (
     "transport_not_converged",
     "horizon_beyond_discount",
     "critic_not_checked",
-    "discrete_actions",
+    "unseen_actions",
+    "whole_number_actions",
     "unknown_successors",
 )
 REMARKS = (
     "score_unavailable",
     "action_bounds_from_data",
+    "action_count_from_data",
     "reference_note",
     "env_from_name",
     "left_out",
@@ -200,10 +203,7 @@ def unique_names(cards: list[Scorecard]) -> list[str]:
     names = [short_name(card.dataset) for card in cards]
     if len(set(names)) < len(names):
         names = [plain(card.dataset.get("source") or "dataset") for card in cards]
-    return [
-        name if names.count(name) == 1 else f"{name} ({names[: place + 1].count(name)})"
-        for place, name in enumerate(names)
-    ]
+    return numbered(names)
 
 
 def summary(card: Scorecard) -> list[str]:

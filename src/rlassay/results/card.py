@@ -22,6 +22,7 @@ READING_ORDER = (
 SCHEMA = "rlassay.scorecard/1"
 SCHEMA_OF_SEVERAL = "rlassay.scorecards/1"
 SCHEMA_OF_COMPARISON = "rlassay.comparison/1"
+SCHEMA_OF_FOLDER = "rlassay.cards/1"  # what `score --out` did
 
 
 @dataclass(frozen=True, repr=False)
@@ -268,6 +269,21 @@ def read_cards(path: Path) -> list[Scorecard]:
     if content.get("schema") in (SCHEMA_OF_SEVERAL, SCHEMA_OF_COMPARISON):
         return [Scorecard.from_dict(card) for card in content.get("cards", [])]
     return [Scorecard.from_dict(content)]
+
+
+def card_files(folder: Path) -> list[Path]:
+    """The files of a folder of cards, as `score --out` writes them, by name."""
+    return sorted(path for path in Path(folder).rglob("*.json") if path.is_file())
+
+
+def is_card_folder(folder: Path) -> bool:
+    """Whether the first JSON file below a folder is a card."""
+    if not Path(folder).is_dir():
+        return False
+    for path in card_files(folder)[:1]:
+        with open(path, errors="replace") as file:
+            return '"rlassay.scorecard' in file.read()
+    return False
 
 
 def json_values(value: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rlassay.data.dataset import Dataset
+from rlassay.data.discrete import known_numbers
 from rlassay.results.card import Caution, Scorecard
 
 FEWEST_SHARED = (
@@ -120,8 +121,8 @@ def _other_range(one: np.ndarray, other: np.ndarray) -> str | None:
 
 
 def _actions(one: Dataset, other: Dataset) -> Caution | None:
-    if one.discrete_actions or other.discrete_actions:
-        return None
+    if one.discrete_actions and other.discrete_actions:
+        return _other_numbers(one, other)
     how = _other_bounds(one, other) or _other_sizes(one, other)
     if how is None:
         return None
@@ -129,6 +130,19 @@ def _actions(one: Dataset, other: Dataset) -> Caution | None:
         "actions_in_other_units",
         f"actions of {one.origin.source} and {other.origin.source} are in other units: {how}",
         "bring the actions of one of them to the units of the other before comparing",
+    )
+
+
+def _other_numbers(one: Dataset, other: Dataset) -> Caution | None:
+    """Two files of one task that state different actions."""
+    numbers = [known_numbers(data)[0] for data in (one, other) if data.action_dim == 1]
+    if len(numbers) < 2 or None in numbers or numbers[0] == numbers[1]:
+        return None
+    shown = " and ".join(f"{each.first} to {each.last}" for each in numbers if each is not None)
+    return Caution(
+        "actions_in_other_units",
+        f"actions of {one.origin.source} and {other.origin.source} are numbered differently: {shown}",
+        "number the actions of both alike before comparing",
     )
 
 

@@ -15,21 +15,25 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rlassay.critic import Scaling
-from rlassay.critic.model import q_apply, q_parameters
+from rlassay.critic.discrete import DiscreteCritic
+from rlassay.critic.model import Critic, q_apply, q_parameters, require_numbers
 from rlassay.critic.targets import split_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
+from rlassay.data.sample import sampled_episodes
 from rlassay.errors import DatasetError, RlassayError
 from rlassay.progress import progress
 from rlassay.scoring.clock import Clock
-from rlassay.scoring.cloning import Cloned, Recorded, clone_until_settled
+from rlassay.scoring.cloning import Cloned, Recorded, clone, clone_until_settled
 from rlassay.scoring.coverage import count_cells, neighbour_entropy
-from rlassay.scoring.rows import EveryRow, Rows
-from rlassay.scoring.settings import Plan, Shared
+from rlassay.scoring.rows import EveryDiscreteRow, EveryRow, Rows
+from rlassay.scoring.settings import Plan, Shared, refuse_idle_for
 from rlassay.transport import (
     ESTIMATORS,
+    Choices,
     Pairs,
     Problem,
+    RandomPolicy,
     TransportResult,
     TransportSettings,
     estimate,
@@ -41,6 +45,7 @@ if TYPE_CHECKING:
     from rlassay.critic.fit import FittedCritic
     from rlassay.scoring.policies import Policies
 
+MOST_PAIRS = 2_000_000  # of evaluated rows with every discrete action
 TRANSPORT_ROWS = 100_000  # most rows the potentials learn from, beside the evaluated ones
 ROW_STREAM, TRANSPORT_STREAM, NEIGHBOUR_STREAM = 401, 402, 403
 OTHER_SCORES = "choose other scores with --scores, or add what is missing to the data"
@@ -84,9 +89,10 @@ class Assessment:
         clock: Clock | None = None,
         show_progress: bool = False,
     ):
-        self.data, self.plan, self.seeds = data, plan, tuple(seeds)
+        refuse_idle_for(plan, data.discrete_actions)
+        self.whole, self.plan, self.seeds = data, plan, tuple(seeds)
         self.settings = plan.settings
-        self.shared = shared or shared_statistics([data])
+        self._shared = shared
         self.reference = reference
         self.clock = clock or Clock()
         self.show_progress = show_progress
@@ -94,8 +100,33 @@ class Assessment:
 
     def share(self, shared: Shared) -> None:
         """Adopt pooled epsilons; forgets the transport results that were computed without them."""
-        self.shared = shared
+        self._shared = shared
         self.computed.transport.clear()
+
+    @property
+    def shared(self) -> Shared:
+        """Standardisation, bounds and grid: of a comparison's datasets, else of this one."""
+        if self._shared is None:
+            self._shared = shared_statistics([self.data])
+        return self._shared
+
+    # -- what is learned from ---------------------------------------------------------------------------------------
+
+    @functools.cached_property
+    def sample(self) -> np.ndarray | None:
+        """Numbers of the episodes that everything learned goes by; None: all of them."""
+        return sampled_episodes(self.whole, self.seeds[0]) if self.whole.streamed else None
+
+    @functools.cached_property
+    def data(self) -> Dataset:
+        """The data in memory: whole, or the sample of a dataset that does not fit. Counted scores read `whole`."""
+        part = self.whole if self.sample is None else self.whole.select(self.sample)
+        with self.clock.phase("load"):
+            return part.in_memory()
+
+    def numbers_in_whole(self, episodes: np.ndarray) -> np.ndarray:
+        """Episodes of `data` as they are numbered in the file."""
+        return episodes if self.sample is None else self.sample[episodes]
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
@@ -104,7 +135,9 @@ class Assessment:
         """The evaluated rows: a seeded choice among all, in ascending order."""
         total = len(self.data)
         wanted = max(1, int(np.ceil(self.settings.evaluation.share * total)))
-        count = min(self.settings.transport.states, wanted)
+        numbers = self.shared.scaling.numbers
+        most = MOST_PAIRS // (numbers.count if numbers else 1)
+        count = min(self.settings.transport.states, wanted, most)
         return np.sort(self._rng(ROW_STREAM).choice(total, count, replace=False))
 
     @functools.cached_property
@@ -120,7 +153,8 @@ class Assessment:
     @functools.cached_property
     def every_row(self) -> list[EveryRow]:
         """The same of every row, for scores of episodes and transitions."""
-        return [EveryRow(self, member) for member in range(len(self.seeds))]
+        kind = EveryRow if self.shared.scaling.numbers is None else EveryDiscreteRow
+        return [kind(self, member) for member in range(len(self.seeds))]
 
     def _rng(self, stream: int) -> np.random.Generator:
         return np.random.default_rng([self.seeds[0], stream])
@@ -129,8 +163,10 @@ class Assessment:
 
     @property
     def can_learn_values(self) -> bool:
-        """Rewards and continuous actions."""
-        return self.data.rewards is not None and not self.data.discrete_actions
+        """Rewards, and actions that are continuous or numbered."""
+        if self.whole.rewards is None:
+            return False
+        return not self.whole.discrete_actions or self.shared.scaling.numbers is not None
 
     @property
     def fitted(self) -> FittedCritic:
@@ -142,7 +178,7 @@ class Assessment:
     def _fit(self) -> FittedCritic:
         if self.data.rewards is None:
             raise no_rewards()
-        self._require_continuous()
+        self.require_numbers()
         from rlassay.critic.fit import fit_critic
 
         settings, scaling = self.settings.critic, self.shared.scaling
@@ -155,12 +191,13 @@ class Assessment:
             except DatasetError as error:
                 raise Unavailable("no_critic", error.what, error.remedy or OTHER_SCORES) from None
 
-    def _require_continuous(self) -> None:
-        if self.data.discrete_actions:
-            raise Unavailable(
-                "discrete_actions",
-                "the actions are discrete, and random actions are drawn from a box",
-            )
+    def require_numbers(self) -> None:
+        """Discrete actions that cannot be numbered allow nothing that is learned from actions."""
+        try:
+            require_numbers(self.data, self.shared.scaling)
+        except DatasetError as error:
+            told = "; ".join(str(error).split("; ")[:-1])
+            raise Unavailable("discrete_actions", told, error.remedy or OTHER_SCORES) from None
 
     @contextmanager
     def _progress(self, name: str, steps: int, shown: bool | None = None):
@@ -184,7 +221,7 @@ class Assessment:
     def problem(self) -> Problem:
         """The transport problem on a bounded sample of the rows."""
         critic, scaling = self.fitted.critic, self.shared.scaling
-        rows = self.problem_rows
+        rows, discrete = self.problem_rows, scaling.numbers is not None
         evaluated = np.searchsorted(rows, self.rows)
         training = np.setdiff1d(np.arange(len(rows)), evaluated)
         return Problem(
@@ -194,11 +231,17 @@ class Assessment:
             low=scaling.low.astype(np.float32),
             high=scaling.high.astype(np.float32),
             q_apply=q_apply,
-            q_params=q_parameters(critic),
+            q_params=None if discrete else q_parameters(critic),
             training_rows=training if len(training) else evaluated,
             evaluation_rows=evaluated,
-            numpy_values=critic.q_from if self.settings.critic.settle else None,
+            numpy_values=critic.q_from if self.settings.critic.settle or discrete else None,
+            choices=choices_of(critic),
         )
+
+    @property
+    def random(self) -> RandomPolicy:
+        """Whom the behaviour is held against."""
+        return self.problem.random
 
     @property
     def pairs(self) -> list[Pairs]:
@@ -230,6 +273,7 @@ class Assessment:
         if estimator not in found:
             settings, pairs = self.transport_settings(estimator), self.pairs_for(estimator)
             member = ESTIMATORS[estimator]
+            self._require_few_actions(estimator)
             shown = self.show_progress and member.trains
             with (
                 self.clock.phase("transport", compiles=member.integrand is None),
@@ -244,6 +288,15 @@ class Assessment:
                 )
         return found[estimator]
 
+    def _require_few_actions(self, estimator: str) -> None:
+        numbers, most = self.shared.scaling.numbers, ESTIMATORS[estimator].most_actions
+        if numbers is not None and most is not None and numbers.count > most:
+            raise Unavailable(
+                "too_many_actions",
+                f"the data has {numbers.count:,} actions, and {estimator} takes {most:,} at most",
+                "use bwd.exact or bwd.tail, which take any number of actions",
+            )
+
     # -- baselines -------------------------------------------------------------------------------------------------
 
     @functools.cached_property
@@ -255,16 +308,25 @@ class Assessment:
     @property
     def cloned(self) -> Cloned | Policies:
         """A cloned policy, fitted to the training rows."""
-        if not self.settings.baselines.fit_settle:
+        settle, numbers = self.settings.baselines.fit_settle, self.shared.scaling.numbers
+        self.require_numbers()
+        if numbers is None and not settle:
             return self.policies
-        self._require_continuous()
         if self.computed.cloned is None:
+            settings = self.settings.baselines
             with self.clock.phase("scores"):
                 seen, unseen = (self._recorded(rows) for rows in self.policy_split)
-                settings = self.settings.baselines
-                found = clone_until_settled(seen, unseen, settings, self.seeds)
+                if numbers is None or settle:
+                    found = clone_until_settled(seen, unseen, settings, self.seeds, numbers)
+                else:
+                    found = clone(seen, settings, self.seeds, numbers)
                 self.computed.cloned = found
         return self.computed.cloned
+
+    @property
+    def stochastic(self) -> Cloned | Policies:
+        """A policy that tells how much the behaviour varies at a state."""
+        return self.cloned if self.data.discrete_actions else self.policies
 
     def _recorded(self, rows: np.ndarray) -> Recorded:
         states = self.shared.scaling.observations(self.data.observations[rows])
@@ -273,8 +335,7 @@ class Assessment:
 
     @functools.cached_property
     def policies(self) -> Policies:
-        """A cloned and a tanh-normal policy, fitted to the training rows."""
-        self._require_continuous()
+        """A cloned and a tanh-normal policy of continuous actions, fitted to the training rows."""
         from rlassay.scoring.policies import fit_policies
 
         rows, scaling = self.policy_split[0], self.shared.scaling
@@ -296,7 +357,9 @@ class Assessment:
     def neighbour_entropies(self) -> tuple[np.ndarray, np.ndarray]:
         """Entropy contributions and the rows they belong to."""
         rows = self.neighbour_rows
-        points = self.shared.scaling.inputs(self.data.observations[rows], self.data.actions[rows])
+        scaling, data = self.shared.scaling, self.data
+        parts = scaling.observations(data.observations[rows]), scaling.actions(data.actions[rows])
+        points = np.concatenate(parts, axis=1)
         values, kept = neighbour_entropy(points, self.settings.baselines.neighbours)
         if len(values) == 0:
             raise Unavailable("too_few_rows", "fewer distinct rows than neighbours")
@@ -307,6 +370,13 @@ class Assessment:
         """Distinct cells and distinct transitions of the whole file."""
         grid = (self.shared.cell_low, self.shared.cell_high, self.settings.baselines.bins)
         return count_cells(self.data.observations, self.data.actions, *grid)
+
+
+def choices_of(critic: Critic) -> Choices | None:
+    """What transport reads of a critic of discrete actions."""
+    if not isinstance(critic, DiscreteCritic) or critic.scaling.numbers is None:
+        return None
+    return Choices(critic.scaling.numbers, critic.q_of_all, critic.law)
 
 
 def shared_statistics(datasets: Sequence[Dataset]) -> Shared:

@@ -10,6 +10,8 @@ import numpy as np
 from rlassay import settings as change_settings
 from rlassay.critic.diagnosis import warnings_of
 from rlassay.data.dataset import Dataset
+from rlassay.data.discrete import numbers_of, unseen_actions, whole_numbers
+from rlassay.data.rewards import only_reward
 from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
 from rlassay.results.card import Caution, Scorecard
@@ -21,6 +23,7 @@ from rlassay.scoring.unrewarded import demonstrated
 from rlassay.transport.settings import RELATIVE_EPSILON
 from rlassay.verdict.verdict import verdict_of
 
+MOST_NAMED = 10  # unseen actions that a warning lists
 TINY = 1_000  # transitions below which learned scores rest on little
 
 
@@ -28,7 +31,7 @@ def make_card(
     assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
 ) -> Scorecard:
     """Measure the named scores and describe how they came about; `refined` adds the clone in a learned world."""
-    data = assessment.data
+    data = assessment.whole
     scores, missing = measure_all(assessment, names)
     if not scores:
         asked = [each for each in missing if each[1].code != "no_rewards"]
@@ -44,10 +47,12 @@ def make_card(
         data, assessment.reference, inspection, command, measured=measured or None
     )
     figures = series(assessment)
-    with assessment.clock.phase("scores"):
-        demonstrations = demonstrated(data, command, assessment.seeds[0])
+    demonstrations: dict[str, Any] = {}
+    if assessment.sample is None:  # episodes are numbered, and the sample's numbers are others
+        with assessment.clock.phase("scores"):
+            demonstrations = demonstrated(assessment.data, command, assessment.seeds[0])
     return Scorecard(
-        dataset=describe(data),
+        dataset={**describe(data), **learned_from(assessment)},
         settings={**used_settings(assessment), "scores": list(names)},
         scores=scores,
         diagnosis=diagnosis(assessment) | ({"refine": measured} if measured else {}),
@@ -60,6 +65,14 @@ def make_card(
         verdict=verdict,
         demonstrations=demonstrations,
     )
+
+
+def learned_from(assessment: Assessment) -> dict[str, Any]:
+    """The size of the sample, where the data did not fit and a sample is what was learned from."""
+    if assessment.sample is None:
+        return {}
+    lengths = assessment.whole.episode_lengths[assessment.sample]
+    return {"learned_from": {"episodes": len(lengths), "transitions": int(lengths.sum())}}
 
 
 def _refined(assessment: Assessment) -> tuple[dict[str, Any], list[Caution]]:
@@ -78,8 +91,20 @@ def describe(data: Dataset) -> dict[str, Any]:
         "observation_dim": data.observation_dim,
         "action_dim": data.action_dim,
         "env_id": data.env_id,
+        **_discrete(data),
         **({"origin": dict(data.origin.pinned)} if data.origin.pinned else {}),
     }
+
+
+def _discrete(data: Dataset) -> dict[str, Any]:
+    """How many actions there are, and who says so: the file, its environment, or the data."""
+    if not data.discrete_actions:
+        return {}
+    try:
+        numbers, source = numbers_of(data)
+    except DatasetError:
+        return {"discrete_actions": None}
+    return {"discrete_actions": {**numbers._asdict(), "source": source}}
 
 
 def used_settings(assessment: Assessment) -> dict[str, Any]:
@@ -123,7 +148,7 @@ def _transport_diagnosis(assessment: Assessment) -> dict[str, Any]:
     found: dict[str, Any] = {
         "estimator": settings.estimator,
         "cost": assessment.transport_settings(settings.estimator).cost,
-        "random_policy": settings.random_policy,
+        "random_policy": _random_policy(assessment),
         "epsilon_rule": epsilon_rule(assessment, settings.estimator),
     }
     for estimator, results in assessment.computed.transport.items():
@@ -139,6 +164,12 @@ def _transport_diagnosis(assessment: Assessment) -> dict[str, Any]:
             },
         }
     return found
+
+
+def _random_policy(assessment: Assessment) -> str:
+    if assessment.shared.scaling.numbers is None:
+        return assessment.settings.transport.random_policy
+    return "uniform"  # of discrete actions there is no other
 
 
 def epsilon_rule(assessment: Assessment, estimator: str) -> str:
@@ -189,7 +220,7 @@ def data_warnings(data: Dataset) -> list[Caution]:
                 "check the terminal and timeout flags if the task has longer episodes",
             )
         )
-    return found + _reward_warnings(data) + _bound_warnings(data)
+    return found + _reward_warnings(data) + _action_warnings(data)
 
 
 def _reward_warnings(data: Dataset) -> list[Caution]:
@@ -201,43 +232,75 @@ def _reward_warnings(data: Dataset) -> list[Caution]:
                 "add a reward column, for example a success flag",
             )
         ]
-    if len(data) > 1 and np.ptp(data.rewards) == 0:
+    if (reward := only_reward(data)) is not None:
         return [
             Caution(
                 "constant_reward",
-                f"every reward is {float(data.rewards[0]):g}; values tell lengths of episodes at most",
+                f"every reward is {reward:g}; values tell lengths of episodes at most",
                 "check that the reward column was recorded",
             )
         ]
     return []
 
 
-def _bound_warnings(data: Dataset) -> list[Caution]:
+def _action_warnings(data: Dataset) -> list[Caution]:
     if data.discrete_actions:
-        return [
-            Caution(
-                "discrete_actions",
-                "the actions are discrete; scores that compare with random actions need continuous ones",
-                "use the counted scores",
-            )
-        ]
+        return _number_warnings(data)
+    found = []
     if not data.action_bounds()[2]:
-        return [
+        found.append(
             Caution(
                 "action_bounds_from_data",
                 "the file names no action bounds; random actions span the recorded range",
                 "name the environment, or store the bounds in the file",
             )
-        ]
-    return []
+        )
+    if (choices := whole_numbers(data)) is not None:
+        found.append(
+            Caution(
+                "whole_number_actions",
+                f"every action is one of {choices} whole numbers, stored as floats; they are scored as continuous",
+                "store them as integers if they are numbers of choices",
+            )
+        )
+    return found
+
+
+def _number_warnings(data: Dataset) -> list[Caution]:
+    try:
+        numbers, source = numbers_of(data)
+    except DatasetError:
+        return []  # the scores that are missing tell why
+    found = []
+    if source == "data":
+        found.append(
+            Caution(
+                "action_count_from_data",
+                f"the file does not say how many actions there are; {numbers.count:,} are taken, "
+                f"{numbers.first} to the largest recorded",
+                "name the environment with --env, or store the bounds of the actions in the file",
+            )
+        )
+    if unseen := unseen_actions(data, numbers):
+        shown = ", ".join(str(number) for number in unseen[:MOST_NAMED])
+        more = f" and {len(unseen) - MOST_NAMED:,} more" if len(unseen) > MOST_NAMED else ""
+        found.append(
+            Caution(
+                "unseen_actions",
+                f"of {numbers.count:,} actions the data never takes {shown}{more}; their values are guesses, "
+                "and pd and bwd rest on them",
+                "read q and bc_error instead, or record these actions",
+            )
+        )
+    return found
 
 
 def assessment_warnings(assessment: Assessment) -> list[Caution]:
     """What critic and transport found out about themselves."""
-    found: list[Caution] = []
+    found = _sample_warnings(assessment)
     discount = assessment.settings.critic.discount
     if (fitted := assessment.computed.critic) is not None:
-        longest = int(assessment.data.episode_lengths.max())
+        longest = int(assessment.whole.episode_lengths.max())
         found += warnings_of(fitted.critic.diagnosis, longest, discount)
     for estimator, results in assessment.computed.transport.items():
         if any(result.converged is False for result in results):
@@ -258,6 +321,20 @@ def assessment_warnings(assessment: Assessment) -> list[Caution]:
             )
         )
     return found
+
+
+def _sample_warnings(assessment: Assessment) -> list[Caution]:
+    known = learned_from(assessment).get("learned_from")
+    if known is None:
+        return []
+    return [
+        Caution(
+            "sampled",
+            f"critic, transport and cloning see {known['transitions']:,} of {len(assessment.whole):,} transitions, "
+            f"{known['episodes']:,} whole episodes by seed {assessment.seeds[0]}; counted scores see all",
+            "compare seeds to see how much the sample matters, or allow more with --memory",
+        )
+    ]
 
 
 def _unavailable(missing: list[Missing]) -> list[Caution]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.data.dataset import Dataset
 from rlassay.scoring.assessment import Unavailable, no_rewards
 from rlassay.scoring.rows import Rows
 
@@ -26,19 +27,19 @@ class Column:
 
 
 def _of_data(name: str) -> Callable[[Rows], np.ndarray]:
-    return lambda rows: getattr(rows.assessment.data, name)
+    return lambda rows: getattr(rows.assessment.whole, name)
 
 
 def _rewards(rows: Rows) -> np.ndarray:
-    if rows.assessment.data.rewards is None:
+    if rows.assessment.whole.rewards is None:
         raise no_rewards()
-    return rows.assessment.data.rewards.astype(np.float64)
+    return rows.assessment.whole.rewards.astype(np.float64)
 
 
 def _returns(rows: Rows) -> np.ndarray:
-    if rows.assessment.data.rewards is None:
+    if rows.assessment.whole.rewards is None:
         raise no_rewards()
-    return rows.assessment.data.episode_returns
+    return rows.assessment.whole.episode_returns
 
 
 def _reference(rows: Rows) -> tuple[float, float]:
@@ -94,8 +95,15 @@ COLUMNS: dict[str, Column] = {
     "q": Column("Q(s, a) of every evaluated row", lambda rows: rows.q, True, True, True),
     "v": Column("V(s) of every evaluated row", lambda rows: rows.v, True, True, True),
     "q_random": Column(
-        "Q(s, a') of every evaluated row with its k random actions",
+        "Q(s, a') of every evaluated row with its k random actions; of discrete actions, with all of them",
         lambda rows: rows.q_random,
+        seeded=True,
+        of_critic=True,
+        of_any_row=True,
+    ),
+    "v_random": Column(
+        "mean of Q(s, a') over the random actions of every evaluated row; of discrete actions, over all of them",
+        lambda rows: rows.v_random,
         seeded=True,
         of_critic=True,
         of_any_row=True,
@@ -123,7 +131,7 @@ COLUMNS: dict[str, Column] = {
     ),
     "tail_lowest": Column("lowest threshold allowed in `tail`, or None", _tail_lowest),
     "cloning_errors": Column(
-        "squared error of cloned actions on held-out rows, in units of the actions' variance",
+        "squared error of cloned actions on held-out rows, in units of the actions' variance; of discrete ones log-loss",
         _cloning_errors,
         seeded=True,
     ),
@@ -134,8 +142,8 @@ COLUMNS: dict[str, Column] = {
         of_critic=True,  # `extractable` carries the critic's verdict
     ),
     "action_spread": Column(
-        "mean standard deviation of a tanh-normal policy at every evaluated row",
-        lambda rows: rows.assessment.policies.spread(rows.member, rows.states),
+        "mean standard deviation of a tanh-normal policy at every evaluated row; of discrete actions entropy",
+        lambda rows: rows.assessment.stochastic.spread(rows.member, rows.states),
         seeded=True,
     ),
     "neighbour_entropy": Column(
@@ -149,13 +157,20 @@ COLUMNS: dict[str, Column] = {
 }
 
 
+def _episode_of_transitions(data: Dataset) -> np.ndarray:
+    """Half the bytes where the data is larger than memory."""
+    if not data.streamed:
+        return data.episode_index
+    return np.repeat(np.arange(data.episode_count, dtype=np.int32), data.episode_lengths)
+
+
 def episodes_of(rows: Rows, per: str, estimator: str | None) -> np.ndarray:
     """The episode of every entry of a score: of transitions, evaluated rows, an estimator's states and so on."""
-    data = rows.assessment.data
     if per == "transition":
-        return data.episode_index
+        return _episode_of_transitions(rows.assessment.whole)
     if per == "episode":
-        return np.arange(data.episode_count)
+        return np.arange(rows.assessment.whole.episode_count)
+    data = rows.assessment.data
     if per in ("state", "anchor"):
         return data.episode_index[rows.integrand(estimator or "sinkhorn")[0]]
     if per == "held-out row":

@@ -13,6 +13,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 from rlassay.results.card import Caution, Comparison, Rank, Score, Scorecard
 from rlassay.scoring.alike import same_data
+from rlassay.words import numbered
 
 VERDICT = "verdict"  # the first ranking: by the score to expect
 
@@ -21,6 +22,14 @@ def require_same_task(datasets: Sequence[Dataset], force: bool) -> None:
     """Equal dimensions always; equal environment and version unless forced."""
     _require_equal("observations", [data.observation_dim for data in datasets], datasets)
     _require_equal("actions", [data.action_dim for data in datasets], datasets)
+    if len({data.discrete_actions for data in datasets}) > 1:
+        kinds = ["discrete" if data.discrete_actions else "continuous" for data in datasets]
+        listing = [f"{d.origin.source}: {kind}" for d, kind in zip(datasets, kinds, strict=True)]
+        raise DatasetError(
+            "some of the datasets have discrete actions, and some continuous ones",
+            got=listing,
+            remedy="store numbers of choices as integers, and compare datasets of one task",
+        )
     if not force:
         _require_equal_environments([data.env_id for data in datasets])
 
@@ -121,32 +130,33 @@ def _refuse_different(key: str, values: list[Any]) -> None:
 
 def _sources(cards: Sequence[Scorecard]) -> list[str]:
     """One name a card; equal sources are numbered."""
-    names = [str(card.dataset["source"]) for card in cards]
-    return [
-        name if names.count(name) == 1 else f"{name} ({names[: k + 1].count(name)})"
-        for k, name in enumerate(names)
-    ]
+    return numbered([str(card.dataset["source"]) for card in cards])
 
 
 def rank(scores: Sequence[Score], sources: Sequence[str]) -> list[Rank]:
     """Best first. Two are tied when their difference is within its own interval, or their values are equal."""
     sign = -1 if scores[0].direction == "higher" else 1
-    order = sorted(range(len(scores)), key=lambda k: (sign * scores[k].value, k))
+    values = np.array([score.value for score in scores], np.float64)
+    halves = np.array([_half_width(score) for score in scores])
+    order = np.argsort(sign * values, kind="stable")
+    better = np.searchsorted(np.sort(sign * values), sign * values)
     return [
         Rank(
             source=sources[k],
-            rank=1 + sum(sign * scores[j].value < sign * scores[k].value for j in order),
+            rank=1 + int(better[k]),
             value=scores[k].value,
             interval=scores[k].interval,
-            tied_with=[sources[j] for j in order if j != k and tied(scores[k], scores[j])],
+            tied_with=[str(sources[j]) for j in order[tied(values, halves, k)[order]] if j != k],
         )
-        for k in order
+        for k in map(int, order)
     ]
 
 
-def tied(one: Score, other: Score) -> bool:
-    """The datasets are independent, so half-widths add in squares."""
-    if one.interval is None or other.interval is None:
-        return one.value == other.value
-    first, second = ((high - low) / 2 for low, high in (one.interval, other.interval))
-    return bool(abs(one.value - other.value) <= np.hypot(first, second))
+def _half_width(score: Score) -> float:
+    return np.nan if score.interval is None else (score.interval[1] - score.interval[0]) / 2
+
+
+def tied(values: np.ndarray, halves: np.ndarray, k: int) -> np.ndarray:
+    """Who cannot be told apart from k. The datasets are independent, so half-widths add in squares; NaN: no interval."""
+    apart, reach = np.abs(values[k] - values), np.hypot(halves[k], halves)
+    return np.where(np.isnan(reach), apart == 0, apart <= reach)

@@ -29,7 +29,7 @@ from rlassay.scoring.scores import SCORES
 OWN: dict[str, Direction] = {
     "return": "higher",
     "reward": "higher",
-    "value_gap": "higher",  # Q(s,a) - E Q(s,a'), a' random
+    "value_gap": "higher",  # Q(s,a) - E Q(s,a'), a' random; of discrete actions over all of them
     "random_distance": "higher",  # E[(Q(s,a) - Q(s,a'))_+ + weight |a'-a|^2], the cost `gap`
     "bc_surprise": "lower",  # squared error of a policy cloned from other episodes
     "coverage": "higher",  # the episode's own share in the states that are covered
@@ -49,7 +49,7 @@ OF_EPISODES = ("return", "coverage", *LENGTH_ADJUSTED, *MOVEMENT)  # a transitio
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
     """The table of a dataset that is under assay already."""
     refuse_unknown(scores)
-    data = assessment.data
+    data = assessment.whole
     names = DEFAULT if scores is None else list(dict.fromkeys(scores))
     moved = _movement(data, [name for name in names if name in MOVEMENT])
     plain = functools.cache(functools.partial(_episode_values, assessment))
@@ -117,7 +117,7 @@ def _available(
             if not skip:
                 raise DatasetError(
                     f"{name} cannot be computed: {error.what}",
-                    remedy="name another score, such as coverage or, with continuous actions, bc_surprise",
+                    remedy="name another score, such as coverage",
                 ) from None
 
 
@@ -133,7 +133,7 @@ def _direction(assessment: Assessment, name: str) -> Direction:
 
 
 def _episode_values(assessment: Assessment, name: str) -> np.ndarray:
-    data = assessment.data
+    data = assessment.whole
     if name == "coverage":
         return visited_cells(data, assessment.seeds[0]).shares()
     if name == "return":
@@ -155,9 +155,9 @@ def rows_under_assay(assessment: Assessment, name: str) -> np.ndarray:
     if name in OF_EPISODES:
         raise SettingsError(f"{name} belongs to episodes, not to transitions")
     if name == "reward":
-        _require_rewards(assessment.data)
-        return np.asarray(assessment.data.rewards, np.float64)
-    _require_continuous(assessment.data)
+        _require_rewards(assessment.whole)
+        return np.asarray(assessment.whole.rewards, np.float64)
+    _require_every_row(assessment)
     if name == "bc_surprise":
         return _cloning_surprise(assessment)
     if name in OWN:
@@ -179,15 +179,18 @@ def _require_rewards(data: Dataset) -> None:
         raise no_rewards()
 
 
-def _require_continuous(data: Dataset) -> None:
-    if data.discrete_actions:
-        raise Unavailable("discrete_actions", "the actions are discrete")
+def _require_every_row(assessment: Assessment) -> None:
+    if assessment.sample is not None:
+        raise Unavailable(
+            "sampled", "the data does not fit into memory, and it is learned for every row"
+        )
 
 
 def _cloning_surprise(assessment: Assessment) -> np.ndarray:
     from rlassay.scoring.policies import cloning_surprise
 
     settings, seed = assessment.settings.baselines, assessment.seeds[0]
+    assessment.require_numbers()
     with assessment.clock.phase("scores", compiles=True):
         return cloning_surprise(assessment.data, assessment.shared.scaling, settings, seed)
 

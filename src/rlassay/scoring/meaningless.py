@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from rlassay.data.rewards import only_reward, tells_nothing
 from rlassay.scoring.assessment import Assessment, Unavailable
 from rlassay.scoring.registry import ScoreSpec
 
@@ -22,10 +21,9 @@ def refuse_meaningless(assessment: Assessment, spec: ScoreSpec) -> None:
         )
     if not spec.of_critic:
         return
-    rewards = assessment.data.rewards
-    if rewards is not None and len(rewards) > 1 and np.ptp(rewards) == 0:
+    if tells_nothing(assessment.whole):
         raise Unavailable(
             "constant_reward",
-            f"every reward is {float(rewards[0]):g}, so a value tells how long an episode lasts and nothing about behaviour",
-            "check that the reward column was recorded",
+            f"every reward is {only_reward(assessment.whole):g}, so a value tells how long an episode lasts and nothing about behaviour",
+            "check that the reward column was recorded, and the flags of terminals",
         )

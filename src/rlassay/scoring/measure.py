@@ -52,27 +52,30 @@ def measure(assessment: Assessment, name: str) -> Score:
 
 def _score(assessment: Assessment, spec: ScoreSpec, measured: list[Measured]) -> Score:
     used = assessment.evaluated[: len(measured)]
-    groups = [episodes_of(rows, spec.per, spec.estimator) for rows in used]
-    for each, group in zip(measured, groups, strict=True):
-        _check(each.values, group, spec)
+    if not all(np.isfinite(each.values).all() for each in measured):
+        raise Unavailable("not_finite", "its values are not finite numbers")
     per_seed = [float(each.statistic(each.values, np.ones(len(each.values)))) for each in measured]
     if not np.isfinite(per_seed).all():
         raise Unavailable("not_finite", "its value is not a finite number")
+    groups = [episodes_of(rows, spec.per, spec.estimator) for rows in used]
+    for each, group in zip(measured, groups, strict=True):
+        _check(each.values, group, spec)
     resampling = stats.Resampling(assessment.settings.evaluation.replicates, assessment.seeds[0])
     samples = [(each.values, group) for each, group in zip(measured, groups, strict=True)]
     variance, count = resampling.variance(samples, measured[0].statistic)
     value = float(np.mean(per_seed))
+    meaning, unit = spec.words(assessment.data.discrete_actions)
     return Score(
         value=value,
         interval=stats.interval(per_seed, variance, count, possible=(spec.least, spec.most)),
         per_seed=tuple(per_seed),
         direction=spec.direction,
-        unit=spec.unit,
+        unit=unit,
         n=len(measured[0].values),
         converged=_converged(assessment, spec),
         relative=_relative(assessment, spec, value),
         title=spec.title,
-        meaning=spec.meaning,
+        meaning=meaning,
     )
 
 
@@ -82,8 +85,6 @@ def _check(values: np.ndarray, group: np.ndarray, spec: ScoreSpec) -> None:
             "wrong_shape",
             f"its function returned {len(values):,} values for {len(group):,} entries (one per {spec.per})",
         )
-    if not np.isfinite(values).all():
-        raise Unavailable("not_finite", "its values are not finite numbers")
 
 
 def _converged(assessment: Assessment, spec: ScoreSpec) -> bool | None:

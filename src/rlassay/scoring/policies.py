@@ -16,7 +16,14 @@ from rlassay.critic import Scaling
 from rlassay.data.dataset import Dataset
 from rlassay.kernel import fitting, nets
 from rlassay.kernel.forward import mlp
-from rlassay.scoring.cloning import HIDDEN, NETWORK_STREAM, ActionScale
+from rlassay.scoring.cloning import (
+    HIDDEN,
+    NETWORK_STREAM,
+    ActionScale,
+    Cloned,
+    Recorded,
+    clone,
+)
 from rlassay.scoring.settings import BaselineSettings
 
 LOG_SPREAD_RANGE = (-5.0, 2.0)
@@ -110,7 +117,7 @@ def _make_step(learning_rate: float, steps: int) -> fitting.Step:
 def cloning_surprise(
     data: Dataset, scaling: Scaling, settings: BaselineSettings, seed: int
 ) -> np.ndarray:
-    """Squared error of cloned actions, in units of their variance, by a policy that never saw the row's episode.
+    """Error of cloned actions, as `bc_error` measures it, by a policy that never saw the row's episode.
 
     Two policies, each cloned from one half of the episodes and judged on the other; one episode judges itself.
     """
@@ -121,8 +128,15 @@ def cloning_surprise(
     for judged in np.unique(half):
         others = np.flatnonzero(fold != judged) if data.episode_count > 1 else np.arange(len(data))
         seen = np.sort(rng.permutation(others)[: settings.fit_rows])
-        actions = data.actions[seen]
-        policies = fit_policies(states[seen], actions, scaling.actions(actions), settings, [seed])
+        policies = _cloned_from(states[seen], data.actions[seen], scaling, settings, seed)
         rows = fold == judged
         errors[rows] = policies.cloning_errors(0, states[rows], data.actions[rows])
     return errors
+
+
+def _cloned_from(
+    states: np.ndarray, actions: np.ndarray, scaling: Scaling, settings: BaselineSettings, seed: int
+) -> Policies | Cloned:
+    if scaling.numbers is None:
+        return fit_policies(states, actions, scaling.actions(actions), settings, [seed])
+    return clone(Recorded(states, actions, np.zeros(0)), settings, [seed], scaling.numbers)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,13 @@ BY_SETTING = "transport.estimator"  # the estimator that the settings name
 TRANSPORT = "transport"  # what a member of the `bwd` family needs: its estimator's result
 
 
+class Words(NamedTuple):
+    """What a score says where it is made of another thing."""
+
+    meaning: str  # one plain sentence
+    unit: str
+
+
 @dataclass(frozen=True)
 class ScoreSpec:
     """One score: what it computes, what that means, which way is better, and from what."""
@@ -55,6 +62,11 @@ class ScoreSpec:
     retired: bool = (
         False  # computed where it is named, for results that hold it; no longer shown by itself
     )
+    discrete: Words | None = None  # of discrete actions, where that is something else
+
+    def words(self, discrete: bool) -> Words:
+        """Meaning and unit for data of one kind."""
+        return self.discrete if discrete and self.discrete else Words(self.meaning, self.unit)
 
     @property
     def seeded(self) -> bool:

@@ -10,7 +10,7 @@ import functools
 
 import numpy as np
 
-from rlassay.scoring.registry import BY_SETTING, SCORES, TRANSPORT, Measured, ScoreSpec
+from rlassay.scoring.registry import BY_SETTING, SCORES, TRANSPORT, Measured, ScoreSpec, Words
 from rlassay.stats import top_mean, weighted_mean
 from rlassay.transport import TransportResult
 
@@ -78,9 +78,9 @@ def advantage(q, v):
     return q - v
 
 
-def performance_difference(q_random, v):
-    """E[Q(s, a') - V(s)], a' random."""
-    return q_random.mean(axis=1) - v
+def performance_difference(v_random, v):
+    """E[Q(s, a') - V(s)], a' random; a sum over all actions where they are discrete."""
+    return v_random - v
 
 
 def distance(transport: TransportResult) -> Measured:
@@ -92,12 +92,12 @@ def distance(transport: TransportResult) -> Measured:
 
 
 def action_stochasticity(action_spread):
-    """Mean standard deviation of a tanh-normal policy fitted to the data."""
+    """Mean standard deviation of a tanh-normal policy fitted to the data; of discrete actions, mean entropy of a law."""
     return action_spread
 
 
 def cloning_error(cloning_errors):
-    """Mean squared error of cloned actions on held-out episodes, 1 for a policy that ignores the state."""
+    """Mean squared error of cloned actions on held-out episodes, of discrete ones log-loss; 1 for a policy that ignores the state."""
     return cloning_errors
 
 
@@ -184,7 +184,7 @@ SCORES |= {
         "Value of random actions minus the value of the state: negative where the behaviour beats random.",
         direction="lower",
         unit="value",
-        needs=("q_random", "v"),
+        needs=("v_random", "v"),
     ),
     "bwd": _distance(
         "Bellman-Wasserstein distance",
@@ -244,6 +244,7 @@ SCORES |= {
         unit="standard deviation before tanh",
         needs=("action_spread",),
         least=0.0,
+        discrete=Words("Mean entropy of a classifier fitted to the recorded actions.", "nats"),
     ),
     "rpsv": _returns(
         "Positive-sided variance",
@@ -261,6 +262,10 @@ SCORES |= {
         needs=("cloning_errors",),
         per="held-out row",
         least=0.0,
+        discrete=Words(
+            "Log-loss of a cloned policy on held-out episodes, as a share of that of the actions' frequencies.",
+            "share of the frequencies' log-loss",
+        ),
     ),
     "extractable": _returns(
         "Extractable return",

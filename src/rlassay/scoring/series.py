@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def row_scores(assessment: Assessment) -> dict[str, np.ndarray]:
     v = np.mean([rows.v for rows in assessment.evaluated], axis=0)
     found = {"q": q, "advantage": q - v}
     if computed.pairs is not None:
-        found["pd"] = np.mean([one.q_random.mean(axis=1) for one in computed.pairs], axis=0) - v
+        found["pd"] = np.mean([rows.v_random for rows in assessment.evaluated], axis=0) - v
     for estimator, results in computed.transport.items():
         if ESTIMATORS[estimator].lives_on == "rows":
             found[f"bwd.{estimator}"] = np.mean([one.integrand for one in results], axis=0)
@@ -47,21 +48,23 @@ def row_scores(assessment: Assessment) -> dict[str, np.ndarray]:
 
 def _episodes(assessment: Assessment) -> dict[str, Any]:
     """A seeded sample of the episodes; with row scores only episodes that have evaluated rows."""
-    data = assessment.data
-    scored = row_scores(assessment)
-    candidates = np.unique(assessment.row_episodes) if scored else np.arange(data.episode_count)
-    chosen = _sample(candidates)
+    whole, scored = assessment.whole, row_scores(assessment)
+    if scored:
+        chosen = _sample(np.unique(assessment.row_episodes))
+        places = assessment.numbers_in_whole(chosen)
+    else:
+        chosen = places = _sample(np.arange(whole.episode_count))
     found: dict[str, Any] = {
-        "index": chosen,
-        "start": data.episode_starts[chosen],
-        "length": data.episode_lengths[chosen],
-        "sampled_from": data.episode_count,
+        "index": places,
+        "start": whole.episode_starts[places],
+        "length": whole.episode_lengths[places],
+        "sampled_from": whole.episode_count,
     }
-    if data.rewards is not None:
-        found["return"] = data.episode_returns[chosen]
-    counts = np.bincount(assessment.row_episodes, minlength=data.episode_count)[chosen]
+    if whole.rewards is not None:
+        found["return"] = whole.episode_returns[places]
     for name, values in scored.items():
-        sums = np.bincount(assessment.row_episodes, values, data.episode_count)[chosen]
+        counts = np.bincount(assessment.row_episodes, minlength=chosen[-1] + 1)[chosen]
+        sums = np.bincount(assessment.row_episodes, values, chosen[-1] + 1)[chosen]
         found[name] = sums / counts
     return found
 
@@ -70,15 +73,19 @@ def _histograms(assessment: Assessment) -> dict[str, Any]:
     data = assessment.data
     found: dict[str, Any] = {}
     if data.rewards is not None:
-        found["return"] = _histogram(data=data.episode_returns)
-    actions = data.actions[assessment.rows]
+        found["return"] = _histogram(data=assessment.whole.episode_returns)
+    samples = {"data": data.actions[assessment.rows].ravel()}
     if (pairs := assessment.computed.pairs) is not None:
         first = pairs[0]
         values = assessment.evaluated[0].q
         found["value"] = _histogram(data=values, random=first.q_random.ravel())
-        found["action"] = _histogram(data=actions.ravel(), random=first.random_actions.ravel())
-    elif not data.discrete_actions:
-        found["action"] = _histogram(data=actions.ravel())
+        samples["random"] = first.random_actions.ravel()
+    numbers = assessment.shared.scaling.numbers
+    if numbers is not None and numbers.count <= BINS:  # one bin for each action
+        edges = np.arange(numbers.first, numbers.last + 2) - 0.5
+        found["action"] = _shares(edges, samples)
+    elif numbers is not None or not data.discrete_actions:
+        found["action"] = _histogram(**samples)
     return found
 
 
@@ -88,7 +95,10 @@ def _histogram(**samples: np.ndarray) -> dict[str, Any]:
     low, high = float(finite.min()), float(finite.max())
     if high - low <= 1e-9 * max(1.0, abs(high)):  # a constant still needs bins of some width
         low, high = low - 0.5 * max(1.0, abs(low)), high + 0.5 * max(1.0, abs(high))
-    edges = np.linspace(low, high, BINS + 1)
+    return _shares(np.linspace(low, high, BINS + 1), samples)
+
+
+def _shares(edges: np.ndarray, samples: Mapping[str, np.ndarray]) -> dict[str, Any]:
     counts = {name: np.histogram(values, edges)[0] for name, values in samples.items()}
     return {"edges": edges, **{name: each / each.sum() for name, each in counts.items()}}
 

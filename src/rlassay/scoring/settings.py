@@ -111,6 +111,25 @@ def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     return Plan(settings, preset, changed)
 
 
+# What only one kind of actions reads; `transport.k` is read by the training of `dual` for both.
+ONLY_CONTINUOUS = (
+    *("transport.random_policy", "transport.neighbours"),
+    *("transport.neighbour_pool", "transport.per_episode"),
+)
+ONLY_DISCRETE = ("transport.ground",)
+
+
+def refuse_idle_for(chosen: Plan, discrete: bool) -> None:
+    """Refuse a setting that was changed by hand and that data of this kind never reads."""
+    idle = set(ONLY_CONTINUOUS if discrete else ONLY_DISCRETE) & set(chosen.changed)
+    if idle:
+        kinds = ("discrete", "continuous") if discrete else ("continuous", "discrete")
+        raise SettingsError(
+            f"{sorted(idle)[0]} has no effect on {kinds[0]} actions",
+            remedy=f"leave it out; it is for {kinds[1]} ones",
+        )
+
+
 def until_settled(chosen: Plan) -> Plan:
     """The plan of a `score`: with preset `default` the fits end once they have settled, unless that was set by hand."""
     if chosen.preset != "default":

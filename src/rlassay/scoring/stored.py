@@ -40,29 +40,47 @@ def card_task(
     read: Mapping[str, Any],
     refine: bool = False,
 ) -> Task | None:
-    """What names the card; None where a third party's function takes part, which may change without our knowing."""
+    """What names the card; None where something takes part that may change without our knowing."""
+    if not all_ours(chosen, names):
+        return None
+    asked = asked_of(chosen, names, seeds, read, refine) | {
+        "reference": None if reference is None else asdict(reference),
+        "told": _told(data),
+    }
+    about = {"fingerprint": data.fingerprint, "source": data.origin.source}
+    label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
+    return Task("score", "rlassay.scoring:score", asked, about, REVISION, label)
+
+
+def all_ours(chosen: Plan, names: Sequence[str]) -> bool:
+    """No third party's function and no file of distances takes part, which may change without our knowing."""
     functions = [SCORES[name].function for name in names]
     functions.append(resolve_cost(chosen.settings.transport).function)
-    if not all(_is_ours(function) for function in functions):
-        return None
+    ours = all(_is_ours(function) for function in functions)
+    return ours and chosen.settings.transport.ground is None
+
+
+def asked_of(
+    chosen: Plan,
+    names: Sequence[str],
+    seeds: Sequence[int],
+    read: Mapping[str, Any],
+    refine: bool = False,
+) -> dict[str, Any]:
+    """Everything beside the data that a card depends on."""
     rooms = {"critic": critic.REVISION, "transport": transport.REVISION}
-    asked = {
+    return {
         "settings": change_settings.flatten(chosen.settings),
         "changed": sorted(chosen.changed),  # a cost that was named holds for every estimator
         "preset": chosen.preset,
         "scores": list(names),
         "seeds": list(seeds),
-        "reference": None if reference is None else asdict(reference),
         "read": {name: str(value) for name, value in read.items() if value is not None},
-        "told": _told(data),
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
         **({"refine": True} if refine else {}),
     }
-    about = {"fingerprint": data.fingerprint, "source": data.origin.source}
-    label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
-    return Task("score", "rlassay.scoring:score", asked, about, REVISION, label)
 
 
 def _is_ours(function: Any) -> bool:
@@ -77,9 +95,7 @@ def _told(data: Dataset) -> dict[str, Any]:
         "format": origin.format,
         "env_id": data.env_id,
         "notes": [[note.code, note.message, note.remedy] for note in origin.notes],
-        "bounds": [bound.tolist() for bound in data.action_bounds()[:2]]
-        if not data.discrete_actions
-        else None,
+        "bounds": [bound.tolist() for bound in data.action_bounds()[:2]],
         "origin": dict(origin.pinned or {}),
         "beside": None if data.rewards is not None else _digest(origin.extras),
     }
@@ -136,4 +152,5 @@ def told_again(
     card: Scorecard, dataset: Mapping[str, Any], command: str, seconds: Mapping[str, float]
 ) -> Scorecard:
     """A card from the store as the card of this run: its source, command and seconds are today's."""
-    return replace(card, dataset=dataset, command=command, seconds=seconds)
+    kept = {name: card.dataset[name] for name in ("learned_from",) if name in card.dataset}
+    return replace(card, dataset={**dataset, **kept}, command=command, seconds=seconds)

@@ -14,6 +14,7 @@ from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load, with_extras
 from rlassay.inspection.results import flags
+from rlassay.inspection.survey import survey
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.alike import differences
@@ -51,9 +52,9 @@ def score(
     `relative` and `tq`. `settings` changes single settings of the preset, as `{"critic.steps": 20_000}`. `refine` rolls a clone
     out in a world learned from the data: half a minute more for 100,000 transitions.
     """
-    names, chosen = _asked(scores, preset), until_settled(plan(preset, settings))
+    names, chosen = asked_scores(scores, preset), until_settled(plan(preset, settings))
     reading = {"env_id": env_id} | dict(read or {})
-    clock, numbers = Clock(), _seeds(seed, seeds)
+    clock, numbers = Clock(), seed_numbers(seed, seeds)
     data = _load(source, clock, reading)
     given = [data], preset, seeds, seed, scores, reference, settings
     command = command or repeat_command(*given, more=["--refine"] if refine else [])
@@ -70,7 +71,7 @@ def score(
     return card
 
 
-def _asked(scores: Sequence[str] | None, preset: str) -> list[str]:
+def asked_scores(scores: Sequence[str] | None, preset: str) -> list[str]:
     """Preset `default` answers in seconds; the others compute whatever there is."""
     return resolve(scores, FIRST_ASKED if preset == "default" else None)
 
@@ -107,7 +108,11 @@ def score_with_episodes(
     refine: bool = False,
 ) -> tuple[Scorecard, EpisodeTable]:
     """The scorecard and the table of episodes, of the same critics."""
-    names, chosen, clock = _asked(scores, preset), until_settled(plan(preset, settings)), Clock()
+    names, chosen, clock = (
+        asked_scores(scores, preset),
+        until_settled(plan(preset, settings)),
+        Clock(),
+    )
     data = _load(source, clock, read)
     assessment = _assessment(data, chosen, seeds, seed, reference, clock, show_progress)
     given = [data], preset, seeds, seed, scores, reference, settings
@@ -212,9 +217,8 @@ def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> D
 
 def _require_finite(data: Dataset) -> None:
     for name in ("observations", "actions", "rewards"):
-        column = getattr(data, name)
-        if column is not None and not np.isfinite(column).all():
-            rows = np.flatnonzero(~np.isfinite(column.reshape(len(data), -1)).all(axis=1))
+        rows = np.flatnonzero(survey(data).not_finite[name])
+        if len(rows):
             raise DatasetError(
                 f"{name} of {data.origin.source} are not finite in {len(rows):,} rows, first row {rows[0]:,}",
                 remedy="`rlassay inspect` names the rows; drop or repair them",
@@ -234,7 +238,7 @@ def _assessment(
     return Assessment(
         data,
         chosen,
-        _seeds(seed, seeds),
+        seed_numbers(seed, seeds),
         shared=shared,
         reference=_reference(data, reference),
         clock=clock,
@@ -242,7 +246,8 @@ def _assessment(
     )
 
 
-def _seeds(seed: int, seeds: int) -> range:
+def seed_numbers(seed: int, seeds: int) -> range:
+    """`seeds` numbers from `seed` on."""
     if seeds < 1:
         raise SettingsError("the number of seeds is out of range", allowed="1 or more", got=seeds)
     return range(seed, seed + seeds)

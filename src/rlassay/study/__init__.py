@@ -17,7 +17,7 @@ from rlassay.study.grid.plan import PROFILES
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
     *("conflict", "parts", "worlds", "verdict", "cql"),
-    *("real", "demonstrations"),
+    *("real", "demonstrations", "discrete"),
 )
 _RAW = {
     "table1": ("table1/scores.csv", "table1/runs.csv"),
@@ -35,6 +35,7 @@ _RAW = {
     "cql": ("cql/runs.csv",),
     "runtime": ("runtime/times.csv", "runtime/growth.csv"),
     "real": ("real/scores.csv", "real/runs.csv"),
+    "discrete": ("discrete/runs.csv", "discrete/scores.csv"),
     "demonstrations": ("demonstrations/detection.csv", "demonstrations/runs.csv"),
 }
 

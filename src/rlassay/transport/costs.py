@@ -10,10 +10,13 @@ import functools
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from rlassay.data.discrete import ActionNumbers
 from rlassay.errors import SettingsError, SolverError
+from rlassay.transport.ground import ground_metric
 from rlassay.transport.settings import TransportSettings
 
 CostFunction = Callable[..., np.ndarray]
@@ -27,6 +30,7 @@ class Cost:
     sign: int = 1
     reads_q_data: bool = True  # False saves evaluating Q at the data's own actions
     weighted: bool = False  # True: takes the keyword `gap_weight`
+    measured: bool = False  # True: takes the keyword `metric`, in the place of |a'-a|^2
 
 
 def squared_distance(actions: np.ndarray, random_actions: np.ndarray) -> np.ndarray:
@@ -35,38 +39,38 @@ def squared_distance(actions: np.ndarray, random_actions: np.ndarray) -> np.ndar
     return np.einsum("...i,...i->...", difference, difference)
 
 
-def paper(q_data, q_random, actions, random_actions):
+def paper(q_data, q_random, actions, random_actions, *, metric=squared_distance):
     """Q(s,a') - |a'-a|^2, the paper's."""
-    return q_random - squared_distance(actions, random_actions)
+    return q_random - metric(actions, random_actions)
 
 
-def sup(q_data, q_random, actions, random_actions):
+def sup(q_data, q_random, actions, random_actions, *, metric=squared_distance):
     """-Q(s,a') - |a'-a|^2; the score is minus its transport value."""
-    return -q_random - squared_distance(actions, random_actions)
+    return -q_random - metric(actions, random_actions)
 
 
-def public(q_data, q_random, actions, random_actions):
+def public(q_data, q_random, actions, random_actions, *, metric=squared_distance):
     """Q(s,a') + mean squared difference over the action's dimensions; the printed table follows it."""
-    return q_random + squared_distance(actions, random_actions) / actions.shape[-1]
+    return q_random + metric(actions, random_actions) / actions.shape[-1]
 
 
-def gap(q_data, q_random, actions, random_actions, *, gap_weight):
+def gap(q_data, q_random, actions, random_actions, *, gap_weight, metric=squared_distance):
     """(Q(s,a) - Q(s,a'))_+ + weight |a'-a|^2, the one in which value shapes the plan."""
     gain = np.maximum(q_data - q_random, 0)
-    return gain + gap_weight * squared_distance(actions, random_actions)
+    return gain + gap_weight * metric(actions, random_actions)
 
 
-def distance(q_data, q_random, actions, random_actions):
+def distance(q_data, q_random, actions, random_actions, *, metric=squared_distance):
     """-|a'-a|^2, the ablation without value."""
-    return -squared_distance(actions, random_actions)
+    return -metric(actions, random_actions)
 
 
 COSTS: dict[str, Cost] = {
-    "paper": Cost(paper, reads_q_data=False),
-    "sup": Cost(sup, sign=-1, reads_q_data=False),
-    "public": Cost(public, reads_q_data=False),
-    "gap": Cost(gap, weighted=True),
-    "distance": Cost(distance, reads_q_data=False),
+    "paper": Cost(paper, reads_q_data=False, measured=True),
+    "sup": Cost(sup, sign=-1, reads_q_data=False, measured=True),
+    "public": Cost(public, reads_q_data=False, measured=True),
+    "gap": Cost(gap, weighted=True, measured=True),
+    "distance": Cost(distance, reads_q_data=False, measured=True),
 }
 
 
@@ -81,13 +85,21 @@ def register_cost(name: str, function: CostFunction, *, sign: int = 1) -> None:
     COSTS[name] = Cost(function, sign=sign)
 
 
-def resolve_cost(settings: TransportSettings) -> Cost:
-    """The named cost with its weight filled in; imports a user's `package.module:function`."""
+def resolve_cost(settings: TransportSettings, numbers: ActionNumbers | None = None) -> Cost:
+    """The named cost with its weight and, for numbered actions, their distances filled in.
+
+    Imports a user's `package.module:function`, which is given the actions themselves.
+    """
     cost = COSTS.get(settings.cost) or Cost(_import_function(settings.cost))
-    if not cost.weighted:
+    filled: dict[str, Any] = {}
+    if cost.weighted:
+        filled["gap_weight"] = settings.gap_weight
+    if cost.measured and numbers is not None:
+        filled["metric"] = ground_metric(settings.ground, numbers)
+    if not filled:
         return cost
-    weighted = functools.partial(cost.function, gap_weight=settings.gap_weight)
-    return replace(cost, function=weighted, weighted=False)
+    function = functools.partial(cost.function, **filled)
+    return replace(cost, function=function, weighted=False, measured=False)
 
 
 def _import_function(name: str) -> CostFunction:

@@ -18,7 +18,7 @@ import optax
 
 from rlassay.kernel import fitting, nets
 from rlassay.transport.closed import TransportResult
-from rlassay.transport.costs import pair_costs, resolve_cost
+from rlassay.transport.costs import pair_costs
 from rlassay.transport.held_out import Scale, Trained, evaluate, units_of
 from rlassay.transport.problem import (
     CALIBRATION_STREAM,
@@ -27,10 +27,8 @@ from rlassay.transport.problem import (
     Pairs,
     Problem,
     data_values,
-    draw_actions,
     draw_pairs,
     random_values,
-    unit_actions,
 )
 from rlassay.transport.settings import TransportSettings
 
@@ -123,7 +121,7 @@ def _calibration(problem: Problem, settings: TransportSettings, seed: int, membe
 
 def _initial(problem: Problem, settings: TransportSettings, scale: Scale, seed: int) -> DualState:
     rng = np.random.default_rng([seed, NETWORK_STREAM])
-    inputs = problem.states.shape[1] + problem.actions.shape[1]
+    inputs = problem.states.shape[1] + problem.random.width
     potentials = nets.init_mlp(rng, (inputs, settings.hidden, 1), ensemble=2)
     return DualState(
         potentials,
@@ -149,20 +147,20 @@ def _draw_batches(
     count: int,
 ) -> DualBatch:
     """The batches of updates `first` to `first + count`, a function of the arguments alone."""
-    cost = resolve_cost(settings)
+    cost = problem.cost(settings)
     rng = np.random.default_rng([seed, TRAINING_STREAM, first])
     total = count * settings.batch_size
     rows = problem.training_rows[rng.integers(0, len(problem.training_rows), total)]
     states, actions = problem.states.take(rows, axis=0), problem.actions.take(rows, axis=0)
-    drawn = draw_actions(rng, settings, (total, settings.k), problem.low, problem.high)
+    drawn = problem.random.draw(rng, settings, (total, settings.k))
     q_random = random_values(problem, member, states, drawn)
     q_data = data_values(problem, cost, member, states, actions)
     costs = pair_costs(cost, q_data[:, None], q_random, actions[:, None], drawn)
     standardised = (costs - scales[member].mean) / scales[member].deviation
     columns = (
         states,
-        unit_actions(problem, actions),
-        unit_actions(problem, drawn),
+        problem.random.encode(actions),
+        problem.random.encode(drawn),
         standardised.astype(np.float32),
     )
     shape = (count, settings.batch_size)

@@ -27,6 +27,9 @@ class Estimator:
     cost: str | None = None  # taken unless one is named; None: that of the settings
     lives_on: Literal["rows", "anchors"] = "rows"  # what the integrand has one entry for
     trains: bool = False  # long enough for a progress bar
+    most_actions: int | None = (
+        None  # of discrete actions, where its work grows faster than with their number
+    )
     # (signed costs (n, k) of any rows, the dataset's result) -> integrand: there where a closed form needs no training
     integrand: Callable[[np.ndarray, TransportResult], np.ndarray] | None = None
 
@@ -51,11 +54,12 @@ def _dual(problem, settings, seeds, pairs, on_progress) -> list[TransportResult]
 
 
 def _sinkhorn(problem, settings, seeds, pairs, on_progress) -> list[TransportResult]:
-    from rlassay.transport.sinkhorn import sinkhorn
+    from rlassay.transport.sinkhorn import between_laws, sinkhorn
 
     epsilons = [resolve_epsilon(settings, one.costs) for one in pairs]
+    value = sinkhorn if problem.choices is None else between_laws
     return [
-        sinkhorn(problem, settings, epsilon, seed=seed, member=member)
+        value(problem, settings, epsilon, seed=seed, member=member)
         for member, (seed, epsilon) in enumerate(zip(seeds, epsilons, strict=True))
     ]
 
@@ -66,9 +70,9 @@ def _at_optimal_threshold(costs: np.ndarray, result: TransportResult) -> np.ndar
 
 ESTIMATORS: dict[str, Estimator] = {
     "exact": Estimator(_exact, integrand=lambda costs, result: mean_cost(costs)),
-    "dual": Estimator(_dual, trains=True),
+    "dual": Estimator(_dual, trains=True, most_actions=100),
     "tail": Estimator(_tail, cost="public", integrand=_at_optimal_threshold),
-    "sinkhorn": Estimator(_sinkhorn, lives_on="anchors"),
+    "sinkhorn": Estimator(_sinkhorn, lives_on="anchors", most_actions=500),
 }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from rlassay.kernel import forward
 from rlassay.transport.closed import TransportResult, restored_constant, tail_threshold
 from rlassay.transport.costs import resolve_cost
-from rlassay.transport.problem import BLOCK, Pairs, Problem, unit_actions
+from rlassay.transport.problem import BLOCK, Pairs, Problem
 from rlassay.transport.settings import TransportSettings, cost_scale
 
 FINITE_ABOVE = 600.0  # the exponential goes on as its tangent where float64 would end
@@ -97,7 +97,7 @@ def _remaining_gain(
     """What one Newton step on the potentials' last layers would add to the value, in sd(c).
 
     The dual is concave in the last layer, so the Newton decrement tells how far training is from its optimum there. Its
-    two slopes come from different halves of the pairs, else their noise would count as gain.
+    two slopes come from different halves of the states, else their noise would count as gain.
     """
     step = -(-len(pairs.rows) // GAIN_PAIRS)
     inputs = _pair_inputs(problem, pairs, slice(None, None, step))
@@ -108,7 +108,8 @@ def _remaining_gain(
     )
     density = np.minimum(plan[::step].reshape(-1), 1e6)
     curvature = density if settings.regulariser == "entropic" else (density > 0) / 2
-    halves = [2 * (1 - density[i::2]) @ features[i::2] / len(features) for i in (0, 1)]
+    even = np.arange(len(features)) // k % 2 == 0
+    halves = [2 * (1 - density[i]) @ features[i] / len(features) for i in (even, ~even)]
     weighted = features * curvature[:, None].astype(np.float32)
     hessian = (weighted.T @ features).astype(np.float64) / len(features) / trained.scale.epsilon
     ridge = 1e-4 * np.trace(hessian) / len(hessian) + 1e-12
@@ -177,8 +178,8 @@ def network_inputs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows (state, action) for g and (state, random action) for f, float32."""
     width, k = states.shape[1], drawn.shape[1]
-    data = np.empty((len(states), width + actions.shape[1]), np.float32)
+    data = np.empty((len(states), width + problem.random.width), np.float32)
     random = np.empty((len(states), k, data.shape[1]), np.float32)
     data[:, :width], random[..., :width] = states, states[:, None]
-    data[:, width:], random[..., width:] = (unit_actions(problem, a) for a in (actions, drawn))
+    data[:, width:], random[..., width:] = map(problem.random.encode, (actions, drawn))
     return data, random.reshape(-1, data.shape[1])

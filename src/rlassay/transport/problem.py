@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 
 from rlassay import runtime
+from rlassay.data.discrete import ActionNumbers
 from rlassay.errors import SettingsError
+from rlassay.kernel.choices import blocks
 from rlassay.transport.costs import Cost, pair_costs, resolve_cost
+from rlassay.transport.random_policy import Box, RandomPolicy, Uniform
 from rlassay.transport.settings import TransportSettings
 
 QApply = Callable[[Any, Any, Any], Any]
@@ -21,6 +24,15 @@ ROWS_STREAM, PAIRS_STREAM, ANCHOR_STREAM, CALIBRATION_STREAM, TRAINING_STREAM, N
     range(11, 17)
 )
 BLOCK = 4_096  # rows per call of the critic: one compiled shape, and hidden layers that stay in the cache
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Discrete actions: their numbers, and what the critic says of all of them at once."""
+
+    numbers: ActionNumbers
+    values: Callable[[int, np.ndarray], np.ndarray]  # (member, states) -> Q of every action
+    law: Callable[[int, np.ndarray], np.ndarray]  # likewise: the behaviour's probabilities
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,16 @@ class Problem:
     evaluation_rows: np.ndarray
     # the same critic without JAX, (member, states, actions) -> values; taken instead where there is one
     numpy_values: Callable[[int, np.ndarray, np.ndarray], np.ndarray] | None = None
+    choices: Choices | None = None  # where actions are discrete
+
+    @property
+    def random(self) -> RandomPolicy:
+        """Whom the behaviour is held against."""
+        return Box(self.low, self.high) if self.choices is None else Uniform(self.choices.numbers)
+
+    def cost(self, settings: TransportSettings) -> Cost:
+        """The cost by name, with the distance between actions of this kind."""
+        return resolve_cost(settings, None if self.choices is None else self.choices.numbers)
 
     def values(self, member: int, states: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Q of the critic of seed number `member`, float64, over the leading axes of the arguments."""
@@ -66,31 +88,6 @@ class Pairs:
     costs: np.ndarray
 
 
-def draw_actions(
-    rng: np.random.Generator,
-    settings: TransportSettings,
-    shape: tuple[int, ...],
-    low: np.ndarray,
-    high: np.ndarray,
-) -> np.ndarray:
-    """Random actions of shape (*shape, dimensions), float32.
-
-    `uniform` on the bounds; `clipped_normal` is centre + half range * clip(N(0,1), -1, 1), the paper's for bounds of
-    +-1 and scaled to any others.
-    """
-    low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
-    if settings.random_policy == "uniform":
-        drawn = rng.random((*shape, len(low)), dtype=np.float32)
-        drawn *= high - low
-        drawn += low
-    else:
-        drawn = rng.standard_normal((*shape, len(low)), dtype=np.float32)
-        np.clip(drawn, -1, 1, out=drawn)
-        drawn *= (high - low) / 2
-        drawn += (low + high) / 2
-    return np.clip(drawn, low, high, out=drawn)  # rounding must not leave the bounds
-
-
 def evaluated_rows(problem: Problem, settings: TransportSettings, seed: int) -> np.ndarray:
     """At most `settings.states` of the evaluation rows, in ascending order."""
     rows = problem.evaluation_rows
@@ -113,11 +110,11 @@ def draw_pairs(
     if len(rows) == 0:
         raise SettingsError("there is no state to evaluate", remedy="hold out at least one episode")
     rng = np.random.default_rng([seed, stream])
-    drawn = draw_actions(rng, settings, (len(rows), settings.k), problem.low, problem.high)
+    drawn = problem.random.against(rng, settings, len(rows))
     states, actions = problem.states[rows], problem.actions[rows]
     q_data = problem.values(member, states, actions)
     q_random = random_values(problem, member, states, drawn)
-    costs = pair_costs(resolve_cost(settings), q_data[:, None], q_random, actions[:, None], drawn)
+    costs = pair_costs(problem.cost(settings), q_data[:, None], q_random, actions[:, None], drawn)
     return Pairs(rows, drawn, q_data, q_random, costs)
 
 
@@ -126,6 +123,12 @@ def random_values(
 ) -> np.ndarray:
     """Q(s, a') for states (n, d) and actions (n, k, d)."""
     k = drawn.shape[1]
+    if (choices := problem.choices) is not None:
+        found = np.empty((len(states), k))
+        for part in blocks(len(states), choices.numbers.count):
+            places = drawn[part, :, 0].astype(np.int64) - choices.numbers.first
+            found[part] = np.take_along_axis(choices.values(member, states[part]), places, axis=1)
+        return found
     repeated = states if k == 1 else np.repeat(states, k, axis=0)
     return problem.values(member, repeated, drawn.reshape(len(repeated), -1)).reshape(-1, k)
 
@@ -137,13 +140,6 @@ def data_values(
     if not cost.reads_q_data:
         return np.zeros(len(states))
     return problem.values(member, states, actions)
-
-
-def unit_actions(problem: Problem, actions: np.ndarray) -> np.ndarray:
-    """Actions scaled so that the bounds are +-1, the form in which the potentials read them."""
-    low, high = np.asarray(problem.low, np.float32), np.asarray(problem.high, np.float32)
-    half = np.where(high > low, (high - low) / 2, np.float32(1))
-    return (actions - (low + high) / 2) / half
 
 
 @functools.cache

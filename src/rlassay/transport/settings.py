@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from rlassay.errors import SettingsError
+from rlassay.settings import added_later
 
 EstimatorName = Literal["exact", "dual", "tail", "sinkhorn"]
 
@@ -43,6 +44,8 @@ class TransportSettings:
     neighbours: int = 32  # sinkhorn: actions per problem, from the nearest states
     neighbour_pool: int = 50_000  # sinkhorn: states among which neighbours are sought
     per_episode: int = 2  # sinkhorn: neighbours from one episode at most
+    # discrete actions: a file with the matrix of distances between them; None: 0 or 1
+    ground: str | None = added_later(None)
 
     def __post_init__(self) -> None:
         for name in _COUNTS:

@@ -1,95 +1,32 @@
-"""Entropic transport at anchor states: the actions of near states against random ones, by Sinkhorn's iteration.
-
-The solver is our own: in float64 and batched over anchors. On two cores importing ott-jax alone takes 3.3 s and compiling its
-solver 2 s more, for a fifth of a second of work; the tests hold this one against ott-jax and POT.
-"""
+"""Entropic transport at anchor states, by Sinkhorn's iteration: the actions of near states against random ones, or, of
+discrete actions, the behaviour's fitted law against all of them."""
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
+from rlassay.kernel.choices import blocks
 from rlassay.transport.closed import TransportResult
 from rlassay.transport.costs import pair_costs, resolve_cost
-from rlassay.transport.problem import ANCHOR_STREAM, Problem, draw_actions
+from rlassay.transport.entropic import TOLERANCE, Solution, solve
+from rlassay.transport.problem import ANCHOR_STREAM, Problem
+from rlassay.transport.random_policy import Uniform, draw_actions
 from rlassay.transport.settings import TransportSettings
 
-MAX_ITERATIONS = 2_000
-TOLERANCE = 1e-6  # of the marginals, summed over the entries of one
-# The largest exponent that scaling factors may carry before they move into the potentials.
-ABSORB_AT = 50.0
+LAW_TOLERANCE = (
+    1e-9  # of the marginals between laws: small problems are solved to the digits of their values
+)
 ANCHOR_BLOCK = 256  # anchors whose distances to the whole pool are held at once
-
-
-class Solution(NamedTuple):
-    """Per problem: the value <C,P> + epsilon KL(P | product) and the error of the marginals."""
-
-    values: np.ndarray
-    marginal_error: np.ndarray
-    iterations: int
-
-
-def solve(costs: np.ndarray, epsilon: float) -> Solution:
-    """Entropic transport between uniform weights for a batch of cost matrices (problems, n, m).
-
-    Scaling iterations on a kernel whose potentials are held in the log domain: the kernel is the plan itself (times
-    n m), so no entry overflows, and large factors are absorbed into the potentials.
-    """
-    centre = costs.mean(axis=(1, 2), keepdims=True)
-    scaled = (costs - centre) / epsilon
-    values, errors = np.empty(len(costs)), np.empty(len(costs))
-    active = np.arange(len(costs))
-    row, column = _first_potentials(scaled)
-    iterations = 0
-    while len(active):
-        row, column, error, used = _iterate(scaled, row, column)
-        iterations += used
-        done = (error <= TOLERANCE) | (iterations >= MAX_ITERATIONS)
-        values[active[done]] = (row.mean(1) + column.mean(1))[done]
-        errors[active[done]] = error[done]
-        active, scaled, row, column = (part[~done] for part in (active, scaled, row, column))
-    return Solution(epsilon * values + centre[:, 0, 0], errors, iterations)
-
-
-def _first_potentials(scaled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    row = np.zeros(scaled.shape[:2])
-    column = _soft_minimum(scaled, axis=1)
-    return row, column
-
-
-def _soft_minimum(values: np.ndarray, axis: int) -> np.ndarray:
-    """-log mean exp(-values), without overflow."""
-    lowest = values.min(axis=axis, keepdims=True)
-    return np.squeeze(lowest, axis) - np.log(np.exp(lowest - values).mean(axis=axis))
-
-
-def _iterate(scaled: np.ndarray, row: np.ndarray, column: np.ndarray, rounds: int = 20):
-    """Some rounds of scaling; ends with the columns exact, and measures the rows' error there."""
-    row = _soft_minimum(scaled - column[:, None, :], axis=2)
-    column = _soft_minimum(scaled - row[:, :, None], axis=1)
-    kernel = np.exp(row[:, :, None] + column[:, None, :] - scaled)
-    transposed = np.ascontiguousarray(np.swapaxes(kernel, 1, 2))
-    n, m = kernel.shape[1:]
-    v = np.ones((len(kernel), m, 1))
-    u = np.ones((len(kernel), n, 1))
-    used = 0
-    while used < rounds:
-        used += 1
-        u = m / (kernel @ v)
-        v = n / (transposed @ u)
-        if max(np.abs(np.log(u)).max(), np.abs(np.log(v)).max()) > ABSORB_AT:
-            break
-    error = np.abs(u * (kernel @ v) / m - 1).mean(axis=(1, 2))
-    return row + np.log(u[..., 0]), column + np.log(v[..., 0]), error, used
 
 
 def sinkhorn(
     problem: Problem, settings: TransportSettings, epsilon: float, *, seed: int, member: int
 ) -> TransportResult:
     """The mean over anchors of the entropic transport value between near data actions and random ones."""
-    cost = resolve_cost(settings)
     rng = np.random.default_rng([seed, ANCHOR_STREAM])
     pool, anchors = _pool_and_anchors(problem, settings, rng)
     states = np.ascontiguousarray(problem.states[pool], np.float32)
@@ -97,27 +34,78 @@ def sinkhorn(
         states, problem.episodes[pool], anchors, settings.neighbours, settings.per_episode
     )
     costs = _anchor_costs(problem, settings, states[anchors], pool[near], rng, member)
-    solution = solve(costs, epsilon)
-    integrand = cost.sign * solution.values
+    found = {
+        "neighbours": near.shape[1],
+        "radius": float(np.median(distances[:, -1])),
+        "product": float(costs.mean()),
+    }
+    return _result(settings, epsilon, solve(costs, epsilon), pool[anchors], found, TOLERANCE)
+
+
+def between_laws(
+    problem: Problem, settings: TransportSettings, epsilon: float, *, seed: int, member: int
+) -> TransportResult:
+    """The mean over anchors of the entropic transport value between the behaviour's law and the uniform one."""
+    assert problem.choices is not None
+    rng = np.random.default_rng([seed, ANCHOR_STREAM])
+    count = min(settings.anchors, len(problem.evaluation_rows))
+    anchors = np.sort(rng.choice(problem.evaluation_rows, count, replace=False))
+    size = problem.choices.numbers.count
+    parts = [
+        _solve_laws(problem, settings, epsilon, anchors[part], member)
+        for part in blocks(count, size * size)
+    ]
+    solutions, products = zip(*parts, strict=True)
+    found = {"actions": size, "product": float(np.concatenate(products).mean())}
+    joined = Solution(
+        np.concatenate([each.values for each in solutions]),
+        np.concatenate([each.marginal_error for each in solutions]),
+        sum(each.iterations for each in solutions),
+    )
+    return _result(settings, epsilon, joined, anchors, found, LAW_TOLERANCE)
+
+
+def _solve_laws(
+    problem: Problem, settings: TransportSettings, epsilon: float, rows: np.ndarray, member: int
+) -> tuple[Solution, np.ndarray]:
+    """The solution at some anchors, and the cost of the product of both laws at each."""
+    assert problem.choices is not None
+    states = problem.states[rows]
+    q, law = (each(member, states) for each in (problem.choices.values, problem.choices.law))
+    numbers = Uniform(problem.choices.numbers).every[:, None]
+    values = q[:, :, None], q[:, None, :]
+    costs = pair_costs(problem.cost(settings), *values, numbers[:, None], numbers[None, :])
+    return solve(costs, epsilon, law, LAW_TOLERANCE), (law * costs.mean(axis=2)).sum(axis=1)
+
+
+def _result(
+    settings: TransportSettings,
+    epsilon: float,
+    solution: Solution,
+    rows: np.ndarray,
+    found: Mapping[str, Any],
+    tolerance: float,
+) -> TransportResult:
+    sign = resolve_cost(settings).sign
+    integrand = sign * solution.values
     value = float(integrand.mean())
     error = float(solution.marginal_error.max())
     diagnosis = {
-        "neighbours": near.shape[1],
-        "radius": float(np.median(distances[:, -1])),
+        **found,
+        "product": sign * found["product"],
         "marginal_error": error,
         "iterations": solution.iterations,
-        "product": cost.sign * float(costs.mean()),
-        "literal": value - cost.sign * epsilon,
+        "literal": value - sign * epsilon,
     }
     return TransportResult(
         value=value,
         estimator="sinkhorn",
         cost=settings.cost,
         epsilon=epsilon,
-        n=len(anchors),
-        converged=error <= TOLERANCE,
+        n=len(rows),
+        converged=error <= tolerance,
         integrand=integrand,
-        rows=pool[anchors],
+        rows=rows,
         diagnosis=diagnosis,
     )
 

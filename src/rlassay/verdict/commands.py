@@ -17,6 +17,8 @@ _GYMNASIUM = re.compile(
     r"(Hopper|HalfCheetah|Walker2d|Ant|Humanoid|HumanoidStandup|Swimmer|Reacher|Pusher"
     r"|InvertedPendulum|InvertedDoublePendulum)-v[45]|Pendulum-v1|MountainCarContinuous-v0"
 )
+_GYMNASIUM_DISCRETE = re.compile(r"(CartPole|Acrobot)-v1|MountainCar-v0")
+DISCRETE_AGENT = "iql"  # the value-based one of discrete actions: none is calibrated
 _FAMILIES = {"hopper": "Hopper-v5", "halfcheetah": "HalfCheetah-v5", "walker2d": "Walker2d-v5"}
 
 
@@ -37,7 +39,8 @@ def command_for(action: Action, data: Dataset, agent: str, scored_by: str, menda
         words = ["curate", str(source), "--keep", f"{BEST_PART:g}", "--by", "return"]
         words += ["-o", str(free_name(source, "best"))]
     else:
-        return training_command(data, "bc" if action == "clone" else agent, reading)
+        value_based = DISCRETE_AGENT if data.discrete_actions else agent
+        return training_command(data, "bc" if action == "clone" else value_based, reading)
     return shlex.join(["rlassay", *words, *_flags(reading)])
 
 
@@ -58,10 +61,12 @@ def training_command(data: Dataset, agent: str, reading: dict[str, str]) -> str:
 
 
 def simulator_of(data: Dataset) -> str | None:
-    """Gymnasium's environment of the task, by name alone; None where it is not known or actions are discrete."""
+    """Gymnasium's environment of the task, by name alone; None where it is not known."""
     env_id = data.env_id
-    if not env_id or data.discrete_actions:
+    if not env_id:
         return None
+    if data.discrete_actions:
+        return env_id if _GYMNASIUM_DISCRETE.fullmatch(env_id) else None
     if _GYMNASIUM.fullmatch(env_id):
         return env_id
     reference = reference_for(env_id)

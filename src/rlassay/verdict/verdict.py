@@ -9,6 +9,7 @@ import numpy as np
 
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
+from rlassay.data.rewards import tells_nothing
 from rlassay.results.card import Caution
 from rlassay.verdict import evidence
 from rlassay.verdict.calibration import Calibration, nearest, outside, packaged
@@ -66,8 +67,7 @@ def _unforecast(data: Dataset) -> Label | None:
     small = size_label(len(data), data.episode_count)
     if small is not None:
         return small
-    unranked = data.rewards is None or np.ptp(data.rewards) == 0
-    return "not-rankable" if unranked else None
+    return "not-rankable" if data.rewards is None or tells_nothing(data) else None
 
 
 def _why_not(data: Dataset, label: Label) -> list[str]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from rlassay.collect.sources import Actors
+from rlassay.engine.choice import default_engine
 from rlassay.engine.files import write_json
-from rlassay.engine.local import Engine, LocalEngine
+from rlassay.engine.local import Engine
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SolverError
 from rlassay.motion.detection import area_under_curve
@@ -76,7 +77,7 @@ def detect(
         )
         for seed in range(seeds)
     ]
-    outcomes = (engine or LocalEngine()).run(tasks, store or RunStore())
+    outcomes = (engine or default_engine()).run(tasks, store or RunStore())
     for outcome in outcomes:
         if outcome.result is None:
             raise SolverError(f"the detection study failed: {outcome.failure}")

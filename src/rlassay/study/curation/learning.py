@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rlassay.engine.local import Engine, LocalEngine, Outcome
+from rlassay.engine.choice import default_engine
+from rlassay.engine.local import Engine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.settings import identifying
 from rlassay.stats import mean_interval
@@ -120,7 +121,7 @@ def run_grids(
 
     Returns the causes of failures.
     """
-    engine, store = engine or LocalEngine(), store or RunStore()
+    engine, store = engine or default_engine(), store or RunStore()
     arms, failures = _prepared(grids, engine, store, report)
     if failures:
         return failures

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rlassay.engine.local import Engine, LocalEngine, Outcome
+from rlassay.engine.choice import default_engine
+from rlassay.engine.local import Engine, Outcome
 from rlassay.engine.store import RunStore, Task
 from rlassay.errors import SettingsError
 from rlassay.study.grid.files import Row, read_about, read_table, write_table
@@ -55,7 +56,7 @@ def run_cells(
             report(f"{done} of {len(cells)}: {outcome.task.label}: {ended}")
             export()
 
-    outcomes = (engine or LocalEngine()).run(tasks, store or RunStore(), on_outcome)
+    outcomes = (engine or default_engine()).run(tasks, store or RunStore(), on_outcome)
     export()
     return [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
 

@@ -16,7 +16,13 @@ from rlassay.collect.sources import Actors, ZooActors
 from rlassay.data.dataset import Dataset
 from rlassay.engine.files import read_or_set_aside, write_json
 from rlassay.runtime import state_folder
-from rlassay.study.grid.plan import Profile, conflict_recipes, fresh_recipes, study_recipes
+from rlassay.study.grid.plan import (
+    Profile,
+    conflict_recipes,
+    discrete_recipes,
+    fresh_recipes,
+    study_recipes,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +58,10 @@ def study_data(
 ) -> dict[str, StudyData]:
     """The named datasets of an environment, made where they are missing."""
     actors = ZooActors.open(zoo, environment)
-    recipes = study_recipes(actors) | fresh_recipes(actors) | conflict_recipes(actors)
+    if actors.collector == "dqn":
+        recipes = discrete_recipes(actors)
+    else:
+        recipes = study_recipes(actors) | fresh_recipes(actors) | conflict_recipes(actors)
     settings = RolloutSettings(profile.transitions)
     return {name: stored_dataset(actors, recipes[name], settings, report) for name in names}
 

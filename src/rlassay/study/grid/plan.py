@@ -46,6 +46,14 @@ PANELS: Mapping[str, tuple[str, ...]] = {
 MIXTURES = (*PANELS["mixtures"], *FRESH_MIXTURES)
 OTHERS = tuple(name for name in ORACLE_DATASETS if name not in MIXTURES)
 
+# The study of discrete actions: graded levels, and mixtures; the weaker policy of `seed-mix` is of the other run.
+DISCRETE_ENVIRONMENTS = ("CartPole-v1", "Acrobot-v1")
+DISCRETE_AGENTS = ("bc", "dqn", "cql", "iql", "awac", "onestep")
+DISCRETE_MIXTURES = ("medium-replay", "medium-expert", "seed-mix")
+DISCRETE_DATASETS = ("random", "medium-expert", "seed-mix", "medium-replay", "medium", "expert")
+DISCRETE_WEAKER = {"CartPole-v1": 12_000, "Acrobot-v1": 3_000}
+DISCRETE_CHANGES = {"updates": 12_000, "eval_every": 3_000, "eval_episodes": 20}  # of `lite`
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -60,7 +68,8 @@ class Profile:
 LITE = Profile(name="lite", transitions=100_000, score_seeds=3, oracle_seeds=1)
 PAPER = Profile(name="paper", transitions=1_000_000, score_seeds=3, oracle_seeds=3)
 LONG = Profile(name="long", transitions=100_000, score_seeds=3, oracle_seeds=1)
-PROFILES = {"lite": LITE, "paper": PAPER}  # the study `long` has its own
+DISCRETE = Profile(name="lite", transitions=50_000, score_seeds=1, oracle_seeds=1)
+PROFILES = {"lite": LITE, "paper": PAPER}  # the studies `long` and `discrete` have their own
 
 
 def study_recipes(actors: Actors) -> dict[str, Recipe]:
@@ -123,3 +132,12 @@ def conflict_recipes(actors: ZooActors) -> dict[str, Recipe]:
         name: Recipe(name, (partner, other), "half our actor, half one of another algorithm")
         for name, partner in zip(CONFLICT_MIXTURES, partners, strict=True)
     }
+
+
+def discrete_recipes(actors: Actors) -> dict[str, Recipe]:
+    """D4RL's five splits of the first run, and a mixture of both runs."""
+    first, second = actors.seeds()[:2]
+    strong = Part(first, max(actors.steps(first)))
+    weaker = Part(second, DISCRETE_WEAKER[actors.env_id])
+    mixed = Recipe("seed-mix", (strong, weaker), "a strong and a weaker policy of two runs")
+    return {recipe.name: recipe for recipe in (*mix_recipes(actors, first), mixed)}

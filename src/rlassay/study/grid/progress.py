@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rlassay.study.grid.cells import MEASURED
 from rlassay.study.grid.files import Row, markdown_table
 
 
 def progress_row(part: str, runs: Sequence[Row]) -> Row:
     """How many runs there are, how many of them are done, and how many diverged."""
-    done = sum(run["return"] is not None for run in runs)
+    done = sum(any(run.get(name) is not None for name in MEASURED) for run in runs)
     diverged = sum(run["diverged_at"] is not None for run in runs)
     return {"part": part, "runs": len(runs), "done": done, "diverged": diverged}
 

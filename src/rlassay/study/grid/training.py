@@ -41,14 +41,16 @@ def training_cells(
     profile: str,
     changes: Mapping[str, Any] | None = None,
     variant: str = "",
+    discrete: bool = False,
 ) -> list[Cell]:
     """Every dataset with every agent and seed; datasets come first, so that a whole one is done before the next."""
-    settings = settings_of(agents, profile, changes or {})
+    settings = settings_of(agents, profile, changes or {}, discrete)
     cells = []
     for data in datasets:
         for agent in agents:
             for seed in seeds:
-                task = make_task(agent, settings[agent], data.environment, seed, data.reference)
+                asked = agent, settings[agent], data.environment, seed, data.reference
+                task = make_task(*asked, discrete)
                 columns = {
                     "environment": data.environment,
                     "dataset": data.name,

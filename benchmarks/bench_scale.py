@@ -1,0 +1,260 @@
+"""What data larger than memory and many datasets cost: peak memory, seconds, and the bare reading beside them.
+
+    python benchmarks/bench_scale.py                       # 1, 10 and 50 million rows, then 200 datasets
+    python benchmarks/bench_scale.py --rows 1000000        # one size
+    python benchmarks/bench_scale.py --datasets 40 --only many
+
+Writes results/bench/scale.csv (one row a size and command), results/bench/many.csv (one row a number of workers) and
+results/bench/bill.csv (what the other two come to at internet scale). Files have HalfCheetah's shape (17 observations, 6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and
+deleted behind their rows. A size that does not fit on the disk is skipped with a sentence. Every command runs in a process
+of its own with one compute thread; the peak is the system's count of resident memory (ru_maxrss).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+ROWS = (1_000_000, 10_000_000, 50_000_000)
+BYTES_A_ROW = 98
+LENGTH = 1_000
+PART = 1_000_000  # rows made at once
+MEMORY = "1GB"
+TARGET_BYTES = 1.5e9
+COMMANDS = ("inspect", "score", "convert", "curate")
+SIZE_COLUMNS = ("rows", "command", "seconds", "cpu_seconds", "peak_bytes", "times_bare", "parts")
+MANY_COLUMNS = ("datasets", "rows_each", "workers", "seconds", "seconds_a_dataset", "speedup")
+BILL_COLUMNS = ("work", "measured_at", "cpu_seconds_each", "core_hours")
+MEASURED = """
+import json, resource, subprocess, sys, time
+began = time.perf_counter()
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE, text=True)
+seconds = time.perf_counter() - began
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({"seconds": seconds, "cpu": used.ru_utime + used.ru_stime, "peak": used.ru_maxrss * 1024,
+                  "code": done.returncode, "stdout": done.stdout}))
+"""
+BARE = """
+import sys, h5py
+with h5py.File(sys.argv[1], "r") as file:
+    for name in file:
+        column = file[name]
+        step = (column.chunks or (1,))[0] * max(1, 2**23 // (column.nbytes // len(column) * (column.chunks or (1,))[0]))
+        for first in range(0, len(column), step):
+            column[first : first + step]
+"""
+
+
+def write_file(path: Path, rows: int, seed: int = 0) -> None:
+    """Smooth numbers with noise in the last bits, a part at a time."""
+    rng = np.random.default_rng(seed)
+    with h5py.File(path, "w") as file:
+
+        def column(name: str, width: int | None, kind: str) -> Any:
+            shape = (rows,) if width is None else (rows, width)
+            chunks = (min(rows, 16_384),) if width is None else (min(rows, 16_384), width)
+            return file.create_dataset(name, shape, kind, chunks=chunks, compression="gzip")
+
+        observations, actions = column("observations", 17, "f4"), column("actions", 6, "f4")
+        rewards, timeouts = column("rewards", None, "f4"), column("timeouts", None, "?")
+        column("terminals", None, "?")
+        for first in range(0, rows, PART):
+            count = min(PART, rows - first)
+            step = (first + np.arange(count)) % LENGTH
+            level = rng.normal(size=-(-count // LENGTH) + 1)[np.arange(count) // LENGTH]
+            chosen = np.tanh(rng.normal(size=(count, 6)))
+            waves = np.sin(step[:, None] / (5 + np.arange(17))) + 0.05 * rng.normal(
+                size=(count, 17)
+            )
+            observations[first : first + count] = waves.astype("f4")
+            actions[first : first + count] = chosen.astype("f4")
+            rewards[first : first + count] = (level + chosen[:, 0] + waves[:, 0]).astype("f4")
+            timeouts[first : first + count] = step == LENGTH - 1
+
+
+def measured(words: list[str], folder: Path) -> dict[str, Any]:
+    """Seconds, processor seconds and peak memory of one command."""
+    environment = {**os.environ, "RLASSAY_STORE": str(folder / "store")}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment["PYTHONPATH"] = str(ROOT / "src")
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, *words],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def command_words(command: str, path: Path, folder: Path) -> list[str]:
+    rlassay = [sys.executable, "-m", "rlassay"]
+    out = str(folder / f"{command}.hdf5")
+    words = {
+        "inspect": ["inspect", str(path), "--json", str(folder / "inspection.json")],
+        "score": ["score", str(path), "--no-store", "--json", "-"],
+        "convert": ["convert", str(path), out],
+        "curate": ["curate", str(path), "--keep", "0.5", "--by", "return", "-o", out],
+    }
+    return [*rlassay, *words[command], "--memory", MEMORY]
+
+
+def rows_of_size(rows: int, folder: Path, commands: list[str]) -> list[dict[str, Any]]:
+    """One row a command, the bare reading first."""
+    path = folder / "halfcheetah_medium-v2.hdf5"  # the name tells the task
+    write_file(path, rows)
+    bare = measured([sys.executable, "-c", BARE, str(path)], folder)
+    found = [_row(rows, "bare h5py", bare, bare, "")]
+    for command in commands:
+        told = measured(command_words(command, path, folder), folder)
+        if told["code"] not in (0, 1):
+            raise SystemExit(f"{command} of {rows:,} rows ended with code {told['code']}")
+        parts = ""
+        if command == "score":
+            seconds = json.loads(told["stdout"])["seconds"]
+            parts = " ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+        found.append(_row(rows, command, told, bare, parts))
+        print(found[-1], file=sys.stderr, flush=True)
+        (folder / f"{command}.hdf5").unlink(missing_ok=True)
+    path.unlink()
+    return found
+
+
+def _row(rows: int, name: str, told: dict[str, Any], bare: dict[str, Any], parts: str) -> dict:
+    return {
+        "rows": rows,
+        "command": name,
+        "seconds": round(told["seconds"], 2),
+        "cpu_seconds": round(told["cpu"], 2),
+        "peak_bytes": told["peak"],
+        "times_bare": round(told["cpu"] / bare["cpu"], 2),
+        "parts": parts,
+    }
+
+
+def many_datasets(count: int, rows: int, workers: list[int], folder: Path) -> list[dict[str, Any]]:
+    """`score --out` over many files with one worker and with several, each from an empty store."""
+    (folder / "many").mkdir()
+    for number in range(count):
+        write_file(folder / "many" / f"data-{number:04d}.hdf5", rows, seed=number)
+    found: list[dict[str, Any]] = []
+    for each in workers:
+        shutil.rmtree(folder / "store", ignore_errors=True)
+        words = [sys.executable, "-m", "rlassay", "score", str(folder / "many"), "--out"]
+        began = time.perf_counter()
+        told = measured([*words, str(folder / f"cards-{each}"), "--workers", str(each)], folder)
+        seconds = time.perf_counter() - began
+        if told["code"] != 0:
+            raise SystemExit(f"{each} workers ended with code {told['code']}")
+        found.append(
+            {
+                "datasets": count,
+                "rows_each": rows,
+                "workers": each,
+                "seconds": round(seconds, 1),
+                "seconds_a_dataset": round(seconds / count, 3),
+                "speedup": round(found[0]["seconds"] / seconds, 2) if found else 1.0,
+            }
+        )
+        print(found[-1], file=sys.stderr, flush=True)
+    return found
+
+
+def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]], key: str) -> None:
+    """The table with these rows in the place of older ones of the same size."""
+    old = []
+    if path.exists():
+        with open(path, newline="") as file:
+            known = {str(row[key]) for row in rows}
+            old = [row for row in csv.DictReader(file) if row[key] not in known]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "w", newline="") as file:
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted([*old, *rows], key=lambda row: int(row[key])))
+
+
+def bill(results: Path) -> list[dict[str, Any]]:
+    """What the measured costs come to at internet scale, in processor hours; made of the two tables and nothing else."""
+    rows = _table(results / "scale.csv")
+    largest = max((int(row["rows"]) for row in rows), default=0)
+    found = []
+    for row in rows:
+        if int(row["rows"]) == largest and row["command"] in COMMANDS:
+            per_million = float(row["cpu_seconds"]) / largest * 1e6
+            found.append(
+                {
+                    "work": f"{row['command']} of one dataset of 10^10 transitions",
+                    "measured_at": f"{largest:,} transitions",
+                    "cpu_seconds_each": f"{per_million:.2f} a million",
+                    "core_hours": round(per_million * 1e4 / 3_600, 1),
+                }
+            )
+    for row in _table(results / "many.csv"):
+        if int(row["workers"]) == 1:
+            each = float(row["seconds_a_dataset"])
+            found.append(
+                {
+                    "work": "score --out of 10,000 datasets of 20,000 transitions",
+                    "measured_at": f"{row['datasets']} datasets, one worker",
+                    "cpu_seconds_each": f"{each:.2f} a dataset",
+                    "core_hours": round(each * 1e4 / 3_600, 1),
+                }
+            )
+    return found
+
+
+def _table(path: Path) -> list[dict[str, str]]:
+    if not path.exists():
+        return []
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
+    parser.add_argument("--commands", nargs="*", default=list(COMMANDS))
+    parser.add_argument("--datasets", type=int, default=200)
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    parser.add_argument("--only", choices=["sizes", "many"])
+    parser.add_argument("--results", type=Path, default=ROOT / "results" / "bench")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rlassay-scale-") as name:
+        folder = Path(name)
+        for rows in given.rows if given.only != "many" else ():
+            needed = 3 * rows * BYTES_A_ROW  # the file, a copy, and what is unpacked on the way
+            if needed > shutil.disk_usage(folder).free:
+                print(f"{rows:,} rows are skipped: {needed:,} bytes do not fit on the disk")
+                continue
+            found = rows_of_size(rows, folder, given.commands)
+            save(given.results / "scale.csv", SIZE_COLUMNS, found, "rows")
+            for row in found[1:]:
+                if row["peak_bytes"] > TARGET_BYTES:
+                    print(
+                        f"{row['command']} of {rows:,} rows: {row['peak_bytes']:,} bytes, above the target"
+                    )
+        if given.only != "sizes":
+            found = many_datasets(given.datasets, 20_000, given.workers, folder)
+            save(given.results / "many.csv", MANY_COLUMNS, found, "workers")
+    with open(given.results / "bill.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, BILL_COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(bill(given.results))
+
+
+if __name__ == "__main__":
+    main()
