@@ -124,6 +124,23 @@ EveryScoreOption = Annotated[
 ]
 
 
+EpisodesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--episodes",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write scores of every episode: .parquet or .csv.",
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
     app.command("score")(score_command)
@@ -144,26 +161,13 @@ def score_command(
     set: SetOption = None,
     json: JsonOption = None,
     html: HtmlOption = None,
-    episodes: Annotated[
-        Path | None,
-        typer.Option(
-            "--episodes",
-            metavar="FILE",
-            callback=in_existing_folder,
-            help="Write scores of every episode: .parquet or .csv.",
-        ),
-    ] = None,
+    episodes: EpisodesOption = None,
     strict: gating.StrictOption = False,
     fail_if: gating.FailIfOption = None,
     junit: gating.JunitOption = None,
     github: gating.GithubOption = False,
     everything: EveryScoreOption = False,
-    refine: Annotated[
-        bool,
-        typer.Option(
-            "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
-        ),
-    ] = False,
+    refine: RefineOption = False,
     no_store: NoStoreOption = False,
     out: OutOption = None,
     workers: WorkersOption = None,
@@ -182,8 +186,8 @@ def score_command(
     if everything and scores is None:
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
+    chosen = many.engine_for(engine, address, workers, out, no_store)
     if out is not None:
-        chosen = many.engine_for(engine, address, workers)
         many.score_into(out, paths or sources, options, gate, engine=chosen, json=json, html=html)
         return
     cards, options["show_progress"] = [], True
