@@ -86,7 +86,8 @@ def _unreachable(where: str, error: Exception) -> SettingsError:
     cause = (str(error).splitlines() or [type(error).__name__])[0]
     return SettingsError(
         f"Ray cannot be reached at {where} ({cause})",
-        remedy="start it with `ray start --head`, and name HOST:PORT with --address",
+        remedy="start it with `ray start --head` and name HOST:PORT with --address; "
+        "where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN",
     )
 
 
