@@ -8,15 +8,11 @@ The floor is the time the matrix products of one update need at the speed this m
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-import os
-import platform
-import subprocess
-import sys
 import time
 from pathlib import Path
+
+import turns
 
 AGENTS = ("bc", "awac", "td3bc", "iql", "cql")
 OBSERVATIONS, ACTIONS, ROWS, BATCH, WIDTH, DEPTH = 17, 6, 100_000, 256, 256, 2
@@ -42,30 +38,10 @@ def make_data():
 # -- d3rlpy's side, run by its own interpreter -----------------------------------------------------------------------
 
 
-def time_d3rlpy(agent: str, threads: int) -> dict[str, float]:
-    """Milliseconds an update: sampling a batch and updating, as `fit` does."""
-    import logging
-
-    import d3rlpy
-    import structlog
-    import torch
-
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    torch.set_num_threads(threads)
-    columns = make_data()
-    dataset = d3rlpy.dataset.MDPDataset(**columns)
-    algorithm = d3rlpy_config(d3rlpy, agent).create(device=False)
-    algorithm.build_with_dataset(dataset)
-    count = max(5, COUNTS.get(agent, 400) // 2)
-
-    def run(updates: int) -> float:
-        started = time.perf_counter()
-        for _ in range(updates):
-            algorithm.update(dataset.sample_transition_batch(BATCH))
-        return 1000 * (time.perf_counter() - started) / updates
-
-    run(3)
-    return {"ms": min(run(count) for _ in range(2)), "first_s": 0.0}
+def time_d3rlpy(agent: str, threads: int) -> turns.Timed:
+    d3rlpy = turns.quiet_peer(threads)
+    config, count = d3rlpy_config(d3rlpy, agent), COUNTS.get(agent, 400)
+    return turns.time_peer(d3rlpy, config, make_data(), BATCH, count)
 
 
 def d3rlpy_config(d3rlpy, agent: str):
@@ -87,8 +63,8 @@ def d3rlpy_config(d3rlpy, agent: str):
 # -- our side --------------------------------------------------------------------------------------------------------
 
 
-def time_rlassay(agent: str, threads: int) -> dict[str, float]:
-    """Milliseconds an update through `fitting.fit`; the first chunk, which compiles, is timed apart."""
+def time_rlassay(agent: str, threads: int) -> turns.Timed:
+    """The time of an update, and the operations of its matrix products."""
     if threads == 1:
         from rlassay import runtime
 
@@ -99,40 +75,14 @@ def time_rlassay(agent: str, threads: int) -> dict[str, float]:
     from rlassay.kernel import fitting
 
     made, settings, columns = prepare_agent(agent)
-    each = made.updates_per_step
-    count = COUNTS.get(agent, 400) // each
-
-    def fit(state, start: int, chunks: int):
-        return fitting.fit(
-            made.step,
-            state,
-            columns,
-            rows=len(columns.packed),
-            start=start,
-            steps=start + chunks * count,
-            batch_size=settings.batch_size * each,
-            seeds=[0],
-            chunk=count,
-        )
-
-    started = time.perf_counter()
-    state = jax.block_until_ready(fit(fitting.stack([made.init(0)]), 0, 1))
-    first = time.perf_counter() - started
-    times = []
-    for chunk in range(1, 4):
-        started = time.perf_counter()
-        state = jax.block_until_ready(fit(state, chunk * count, 1))
-        times.append(1000 * (time.perf_counter() - started) / (count * each))
+    timed, state = turns.time_ours(made, columns, settings.batch_size, COUNTS.get(agent, 400))
     if not all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
         raise SystemExit(f"{agent} is not finite")
-    flops = (
-        product_flops(made.step, fitting.unstack(state, 0), columns, settings.batch_size * each)
-        / each
-    )
+    batch = settings.batch_size * made.updates_per_step
+    flops = product_flops(made.step, fitting.unstack(state, 0), columns, batch)
     return {
-        "ms": min(times),
-        "first_s": first,
-        "gflop": flops / 1e9,
+        **timed,
+        "gflop": flops / made.updates_per_step / 1e9,
         "gflop_per_s": product_speed(),
     }
 
@@ -205,89 +155,20 @@ def product_speed() -> float:
 # -- the run ---------------------------------------------------------------------------------------------------------
 
 
-def measure(python: Path | str, side: str, agent: str, threads: int) -> dict[str, float]:
-    """One side in a fresh process."""
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
-    arguments = [
-        str(python),
-        __file__,
-        "--side",
-        side,
-        "--agents",
-        agent,
-        "--threads",
-        str(threads),
-    ]
-    done = subprocess.run(arguments, capture_output=True, text=True, env=environment)
-    if done.returncode != 0:
-        raise SystemExit(f"{side} {agent} failed:\n{done.stderr[-2000:]}")
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-def compare(agents: list[str], threads: list[int], rounds: int) -> list[dict[str, object]]:
-    """A row for every agent and thread count."""
-    from peers import D3RLPY, peer_python
-
-    python, rows = peer_python("d3rlpy", D3RLPY), []
-    for count in threads:
-        for agent in agents:
-            pairs = [
-                (
-                    measure(sys.executable, "rlassay", agent, count),
-                    measure(python, "d3rlpy", agent, count),
-                )
-                for _ in range(rounds)
-            ]
-            rows.append(row(agent, count, [p[0] for p in pairs], [p[1] for p in pairs]))
-            print(json.dumps(rows[-1]), file=sys.stderr)
-    return rows
-
-
-def row(agent: str, threads: int, ours: list[dict], theirs: list[dict]) -> dict[str, object]:
-    from peers import D3RLPY
-
-    best, other = min(o["ms"] for o in ours), min(t["ms"] for t in theirs)
+def row(agent: str, threads: int, ours: list[turns.Timed], theirs: list[turns.Timed]) -> turns.Row:
+    """Both sides, and the floor beside ours."""
+    sizes = {"agent": agent, "threads": threads, "batch": BATCH, "width": WIDTH, "depth": DEPTH}
     floor = 1000 * ours[0]["gflop"] / max(o["gflop_per_s"] for o in ours)
-    return {
-        "agent": agent,
-        "threads": threads,
-        "batch": BATCH,
-        "width": WIDTH,
-        "depth": DEPTH,
-        "rlassay_ms": round(best, 3),
-        "d3rlpy_ms": round(other, 3),
-        "speedup": round(other / best, 2),
-        "compile_s": round(min(o["first_s"] for o in ours), 1),
-        "floor_ms": round(floor, 3),
-        "floor_share": round(floor / best, 2),
-        "d3rlpy": D3RLPY.partition("==")[2],
-        "load": round(os.getloadavg()[0], 1),
-        "machine": platform.machine(),
-    }
+    best = min(o["ms"] for o in ours)
+    floors = {"floor_ms": round(floor, 3), "floor_share": round(floor / best, 2)}
+    return {**sizes, **turns.side_by_side(ours, theirs), **floors, **turns.machine()}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", default=",".join(AGENTS))
-    parser.add_argument("--threads", default=f"1,{os.cpu_count()}")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=TARGET)
-    parser.add_argument("--side", choices=["rlassay", "d3rlpy"], help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    agents, threads = (
-        options.agents.split(","),
-        sorted({int(t) for t in options.threads.split(",")}),
-    )
-    if options.side:
-        timed = time_rlassay if options.side == "rlassay" else time_d3rlpy
-        print(json.dumps(timed(agents[0], threads[0])))
-        return
-    rows = compare(agents, threads, options.rounds)
-    from rlassay.study.grid.files import write_table
-
-    about = {"command": "python benchmarks/bench_agents.py", "rounds": options.rounds}
-    write_table(options.out, rows, list(rows[0]), about)
-    for count in threads:
+    sides = {"rlassay": time_rlassay, "d3rlpy": time_d3rlpy}
+    asked = turns.options(__doc__, AGENTS, TARGET)
+    rows = turns.run(__file__, asked, sides, row)
+    for count in asked.threads if rows else ():
         speedups = [float(str(r["speedup"])) for r in rows if r["threads"] == count]
         mean = math.exp(sum(map(math.log, speedups)) / len(speedups))
         print(f"{count} threads: geometric mean of the speedups {mean:.2f}")

@@ -55,6 +55,7 @@ def score_page(name: str, spec, family: tuple[str, str]) -> str:
         "",
         f"{spec.meaning} {spec.direction.capitalize()} is better. Unit: {spec.unit}.{possible(spec)}",
         "",
+        *of_discrete(spec),
         f"- **Given** {given(name, spec)}.",
         f"- **Rests on** {rests_on(spec)}.",
         f"- **Interval**: 95 %, from episodes that are resampled{', and from seeds' if spec.seeded else ''}; each entry is one {spec.per}.",
@@ -77,6 +78,13 @@ def possible(spec) -> str:
     if spec.most == float("inf"):
         return f" Never below {spec.least:g}."
     return f" Between {spec.least:g} and {spec.most:g}."
+
+
+def of_discrete(spec) -> list[str]:
+    """What it says of discrete actions, where that is something else."""
+    if spec.discrete is None:
+        return []
+    return [f"- **Of discrete actions**: {spec.discrete.meaning} Unit: {spec.discrete.unit}."]
 
 
 def given(name: str, spec) -> str:

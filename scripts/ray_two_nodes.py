@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -38,11 +39,14 @@ def start_node(*words: str) -> subprocess.Popen[bytes]:
     ray = str(Path(sys.executable).with_name("ray"))
     command = [ray, "start", "--block", "--num-cpus", "1"]
     quiet = subprocess.DEVNULL
-    return subprocess.Popen([*command, *words], stdout=quiet, stderr=quiet, env=environment())
+    return subprocess.Popen([*command, *words], stdout=quiet, stderr=quiet)
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
+def use_own_token() -> None:
+    """Ray listens on every interface and runs what it is sent: nodes and driver share a token made for this run."""
+    os.environ["RAY_AUTH_MODE"] = "token"
+    os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 
 def descendants(pid: int) -> list[int]:
@@ -104,6 +108,7 @@ def main() -> None:
     parser.add_argument("--agents", default="")
     parser.add_argument("--updates", type=int)
     given = parser.parse_args()
+    use_own_token()
     port, nodes = free_port(), []
     with tempfile.TemporaryDirectory(prefix="rlassay-two-nodes-") as name:
         folder = Path(name)

@@ -1,5 +1,7 @@
 """Scores of discrete actions: a chain and a bandit with known answers, every way of asking, and what is refused."""
 
+import json
+
 import numpy as np
 import pytest
 from small import SMALL
@@ -125,6 +127,38 @@ def test_better_data_is_ranked_first(tmp_path):
     for name in ("return", "q"):
         assert [rank.source for rank in found.ranking[name]] == sources
     assert all(card.settings["pooled"] for card in found.cards)
+
+
+def d3rlpy_file(data, path) -> None:
+    """d3rlpy 1 stores discrete actions as floats, and says that they are discrete."""
+    import h5py
+
+    with h5py.File(path, "w") as file:
+        for name in ("observations", "rewards", "terminals"):
+            file[name] = np.asarray(getattr(data, name), np.float32)
+        file["actions"] = data.actions.astype(np.float32)
+        file["episode_terminals"] = data.terminals.astype(np.float32)
+        file["discrete_action"], file["version"] = True, "1.0"
+
+
+def test_files_of_every_layout_are_scored_and_ranked_alike(tmp_path):
+    from typer.testing import CliRunner
+
+    from rlassay.cli import app
+
+    data = discrete_bandit(400)
+    paths = [tmp_path / name for name in ("one.npz", "two.hdf5", "three.h5")]
+    for path in paths[:2]:
+        rlassay.save(data, path)
+    d3rlpy_file(data, paths[2])
+    changes = [part for key, value in QUICK.items() for part in ("--set", f"{key}={value}")]
+    asked = ["compare", *map(str, paths), "--scores", "return,q,bwd,bc_error", *changes]
+    ended = CliRunner().invoke(app, [*asked, "--json", str(tmp_path / "ranks.json")])
+    assert ended.exit_code == 0, ended.output
+    ranking = json.loads((tmp_path / "ranks.json").read_text())["ranking"]
+    for name in ("return", "q", "bwd", "bc_error"):
+        values = [each["value"] for each in ranking[name]]
+        assert values == pytest.approx([values[0]] * 3, rel=1e-5)
 
 
 @pytest.mark.parametrize("by", ["bwd", "q", "pd", "value_gap", "random_distance", "bc_surprise"])

@@ -122,6 +122,9 @@ def test_a_gate_holds_over_all_cards(tree):
         (["--format", "nonsense"], "unknown format"),
         (["--set", "critic.nonsense=1"], "nonsense"),
         (["--episodes", "table.csv"], "--episodes writes the table of one dataset"),
+        (["--no-store"], "--out continues from the run store"),
+        (["--engine", "spark"], "unknown engine"),
+        (["--address", "host:1"], "the local engine has no address"),
     ],
 )
 def test_a_mistake_of_the_command_is_told_once_and_nothing_runs(tree, tmp_path, words, says):

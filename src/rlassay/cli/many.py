@@ -90,12 +90,23 @@ def score_into(
     gate.finish()
 
 
-def engine_for(name: str, address: str | None, workers: int | None) -> Any:
+def engine_for(
+    name: str, address: str | None, workers: int | None, out: Path | None, no_store: bool
+) -> Any:
     """Processes that stay, or a Ray cluster; None leaves the number of processes to cores and memory."""
     from rlassay.engine.choice import engine_named
     from rlassay.engine.standing import StandingEngine
+    from rlassay.errors import SettingsError
 
     engine = engine_named(name, address, workers)
+    if out is None:
+        if name != "local" or workers is not None:
+            raise SettingsError(
+                "--engine and --workers are for many datasets", remedy="add --out DIR"
+            )
+        return None
+    if no_store:
+        raise SettingsError("--out continues from the run store", remedy="leave out --no-store")
     if name != "local":
         return engine
     return None if workers is None else StandingEngine(workers)

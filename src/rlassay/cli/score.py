@@ -139,6 +139,40 @@ RefineOption = Annotated[
 ]
 
 
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+    ),
+]
+EpisodesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--episodes",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write scores of every episode: .parquet or .csv.",
+    ),
+]
+
+
+EpisodesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--episodes",
+        metavar="FILE",
+        callback=in_existing_folder,
+        help="Write scores of every episode: .parquet or .csv.",
+    ),
+]
+RefineOption = Annotated[
+    bool,
+    typer.Option(
+        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
     app.command("score")(score_command)
@@ -184,8 +218,8 @@ def score_command(
     if everything and scores is None:
         options["scores"] = "all"
     options["scores"] = _with_conditions(options["scores"], preset, gate.conditions)
+    chosen = many.engine_for(engine, address, workers, out, no_store)
     if out is not None:
-        chosen = many.engine_for(engine, address, workers)
         many.score_into(out, paths or sources, options, gate, engine=chosen, json=json, html=html)
         return
     cards, options["show_progress"] = [], True

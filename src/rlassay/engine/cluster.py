@@ -6,6 +6,7 @@ files come back to the driver, which alone writes to the run store. Data is name
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import tempfile
@@ -18,9 +19,9 @@ from rlassay.data.memory import WORKING_COPIES
 from rlassay.engine.files import write_atomically
 from rlassay.engine.local import Outcome, StoringEngine, worker_environment
 from rlassay.engine.store import RunStore, Task
-from rlassay.engine.worker import describe, resolve
+from rlassay.engine.worker import describe, perform
 from rlassay.errors import DatasetError, SettingsError
-from rlassay.runtime import before_leaving, keep_compiled_programs, load_plugins, use_threads
+from rlassay.runtime import before_leaving, keep_compiled_programs, use_threads
 
 RETRIES = 3  # of a task whose process or node died; a task that fails by itself is not tried again
 OWN_BYTES = 500 * 2**20  # a worker with JAX, before it has read anything
@@ -54,14 +55,14 @@ def _started(address: str | None, workers: int | None) -> Any:
             "the engine ray needs the package ray", remedy="pip install 'rl-assay[ray]'"
         ) from None
     _require_listener(address)
-    options: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
+    options: dict[str, Any] = {"address": address or "local"}  # not one that happens to run here
     if not address:
-        options |= {"include_dashboard": False}
+        options |= {"num_cpus": workers, "include_dashboard": False}
     try:
         ray.init(
             **options,
             log_to_driver=False,
-            logging_level="ERROR",
+            logging_level=logging.ERROR,
             runtime_env={"env_vars": _environment()},
         )
     except (ConnectionError, ValueError, RuntimeError) as error:
@@ -85,7 +86,8 @@ def _unreachable(where: str, error: Exception) -> SettingsError:
     cause = (str(error).splitlines() or [type(error).__name__])[0]
     return SettingsError(
         f"Ray cannot be reached at {where} ({cause})",
-        remedy="start it with `ray start --head`, and name HOST:PORT with --address",
+        remedy="start it with `ray start --head` and name HOST:PORT with --address; "
+        "where it asks for a token, set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN",
     )
 
 
@@ -158,11 +160,10 @@ def run_on_node(asked: Mapping[str, Any], version: str) -> dict[str, Any]:
     try:
         _require_same(version)
         _require_visible(task)
-        load_plugins()
         keep_compiled_programs(start=False)
         with tempfile.TemporaryDirectory(prefix="rlassay-task-") as name:
             folder = Path(name)
-            result = resolve(task.function)(task.settings, task.data, folder)
+            result = perform(task, folder)
             files = {
                 str(path.relative_to(folder)): path.read_bytes()
                 for path in sorted(folder.rglob("*"))

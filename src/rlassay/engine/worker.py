@@ -53,8 +53,7 @@ def _run(store: RunStore, folder: Path) -> int:
     try:
         with store.claim(task):
             if store.result(task) is None:
-                load_plugins()  # the task may name a third party's score, cost or agent
-                store.finish(task, resolve(task.function)(task.settings, task.data, folder))
+                store.finish(task, perform(task, folder))
     except Exception as error:
         stand_by_if_leaving()
         store.fail(task, describe(error))
@@ -88,6 +87,12 @@ def _hear(folders: queue.SimpleQueue[str]) -> None:
         for line in lines:
             folders.put(os.fsdecode(line))
     leave(FAILED)  # the parent has gone
+
+
+def perform(task: Task, folder: Path) -> Any:
+    """The task's result; it may name a third party's score, cost or agent."""
+    load_plugins()
+    return resolve(task.function)(task.settings, task.data, folder)
 
 
 def resolve(function: str) -> Callable[..., Any]:

@@ -4,12 +4,13 @@ Read in this order: `verbs` (score, compare, episode_scores), `scores` (every fo
 transport and small fits, each computed once), `rows` and `columns` (what scores read), `measure` (value and interval), `card`.
 """
 
-from rlassay.scoring.assessment import Assessment, Unavailable
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.columns import COLUMNS
 from rlassay.scoring.measure import discounted
 from rlassay.scoring.registry import ScoreSpec, register_score, resolve, signs, spec_of
 from rlassay.scoring.scores import SCORES
 from rlassay.scoring.settings import PRESETS, ScoreSettings, plan
+from rlassay.scoring.unavailable import Unavailable
 from rlassay.scoring.verbs import (
     assess,
     compare,

@@ -14,20 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rlassay.critic import Scaling
 from rlassay.critic.discrete import DiscreteCritic
 from rlassay.critic.model import Critic, q_apply, q_parameters, require_numbers
 from rlassay.critic.targets import split_rows
 from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference
 from rlassay.data.sample import sampled_episodes
-from rlassay.errors import DatasetError, RlassayError
+from rlassay.errors import DatasetError
 from rlassay.progress import progress
 from rlassay.scoring.clock import Clock
 from rlassay.scoring.cloning import Cloned, Recorded, clone, clone_until_settled
 from rlassay.scoring.coverage import count_cells, neighbour_entropy
+from rlassay.scoring.pooling import shared_statistics
 from rlassay.scoring.rows import EveryDiscreteRow, EveryRow, Rows
 from rlassay.scoring.settings import Plan, Shared, refuse_idle_for
+from rlassay.scoring.unavailable import OTHER_SCORES, Unavailable, no_rewards
 from rlassay.transport import (
     ESTIMATORS,
     Choices,
@@ -38,7 +39,6 @@ from rlassay.transport import (
     TransportSettings,
     estimate,
     evaluated_pairs,
-    resolve_epsilon,
 )
 
 if TYPE_CHECKING:
@@ -48,21 +48,6 @@ if TYPE_CHECKING:
 MOST_PAIRS = 2_000_000  # of evaluated rows with every discrete action
 TRANSPORT_ROWS = 100_000  # most rows the potentials learn from, beside the evaluated ones
 ROW_STREAM, TRANSPORT_STREAM, NEIGHBOUR_STREAM = 401, 402, 403
-OTHER_SCORES = "choose other scores with --scores, or add what is missing to the data"
-
-
-class Unavailable(RlassayError):
-    """A column that this dataset cannot have; the scores that need it are left out with a warning."""
-
-    def __init__(self, code: str, what: str, remedy: str = OTHER_SCORES):
-        self.code = code
-        super().__init__(what, remedy=remedy)
-
-
-def no_rewards() -> Unavailable:
-    """Everything that is made of rewards is missing."""
-    remedy = "use the scores that need no reward, or add rewards to the data"
-    return Unavailable("no_rewards", "the data has no rewards", remedy)
 
 
 @dataclass
@@ -377,26 +362,3 @@ def choices_of(critic: Critic) -> Choices | None:
     if not isinstance(critic, DiscreteCritic) or critic.scaling.numbers is None:
         return None
     return Choices(critic.scaling.numbers, critic.q_of_all, critic.law)
-
-
-def shared_statistics(datasets: Sequence[Dataset]) -> Shared:
-    """Pooled standardisation, action bounds and grid of several datasets of one task."""
-    columns = [(data.observations, data.actions) for data in datasets]
-    lows = [np.concatenate([o.min(axis=0), a.min(axis=0)]) for o, a in columns]
-    highs = [np.concatenate([o.max(axis=0), a.max(axis=0)]) for o, a in columns]
-    return Shared(
-        Scaling.of(*datasets),
-        np.min(lows, axis=0).astype(np.float64),
-        np.max(highs, axis=0).astype(np.float64),
-    )
-
-
-def pooled_epsilons(
-    assessments: Sequence[Assessment], estimators: Sequence[str]
-) -> dict[str, float]:
-    """One absolute epsilon an estimator, from the costs of every dataset and seed."""
-    found = {}
-    for estimator in estimators:
-        costs = [one.costs for each in assessments for one in each.pairs_for(estimator)]
-        found[estimator] = resolve_epsilon(assessments[0].plan.transport_for(estimator), *costs)
-    return found

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rlassay.data.dataset import Dataset
-from rlassay.scoring.assessment import Unavailable, no_rewards
 from rlassay.scoring.rows import Rows
+from rlassay.scoring.unavailable import Unavailable, no_rewards
 
 FIRST_STEPS = 20  # of an episode, where different policies still see the same states
 

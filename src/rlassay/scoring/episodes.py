@@ -20,10 +20,11 @@ from rlassay.motion.length import adjust_for_length
 from rlassay.motion.trajectories import motion_of
 from rlassay.results.card import Direction
 from rlassay.results.episodes import EpisodeTable
-from rlassay.scoring.assessment import Assessment, Unavailable, no_rewards
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.columns import COLUMNS
 from rlassay.scoring.registry import ScoreSpec, row_values, spec_of
 from rlassay.scoring.scores import SCORES
+from rlassay.scoring.unavailable import Unavailable, no_rewards
 
 # What only an episode or a transition has, beside the registered scores that are means over rows.
 OWN: dict[str, Direction] = {

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rlassay.data.rewards import only_reward, tells_nothing
-from rlassay.scoring.assessment import Assessment, Unavailable
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.registry import ScoreSpec
+from rlassay.scoring.unavailable import Unavailable
 
 HANDFUL = 50  # transitions below which nothing is learned from the data
 FITTED = ("cloning_errors", "action_spread", "conflict")  # columns of the small fits

@@ -10,10 +10,11 @@ import numpy as np
 from rlassay import stats
 from rlassay.data.references import Reference
 from rlassay.results.card import Score
-from rlassay.scoring.assessment import Assessment, Unavailable
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.columns import episodes_of
 from rlassay.scoring.meaningless import refuse_meaningless
 from rlassay.scoring.registry import Measured, ScoreSpec, columns_of, evaluate, spec_of
+from rlassay.scoring.unavailable import Unavailable
 
 
 class Missing(NamedTuple):

@@ -46,6 +46,7 @@ def card_task(
     asked = asked_of(chosen, names, seeds, read, refine) | {
         "reference": None if reference is None else asdict(reference),
         "told": _told(data),
+        **({"refine": True} if refine else {}),
     }
     about = {"fingerprint": data.fingerprint, "source": data.origin.source}
     label = f"{data.origin.source}, {len(names)} scores, preset {chosen.preset}"
@@ -79,7 +80,6 @@ def asked_of(
         "revisions": {name: SCORES[name].revision for name in names} | rooms,
         "software": card_software(),
         "source": source_digest(),
-        **({"refine": True} if refine else {}),
     }
 
 

@@ -18,11 +18,12 @@ from rlassay.inspection.survey import survey
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.alike import differences
-from rlassay.scoring.assessment import Assessment, pooled_epsilons, shared_statistics
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.card import describe, make_card
 from rlassay.scoring.clock import Clock
 from rlassay.scoring.compare import rank_cards, require_same_task
 from rlassay.scoring.episodes import refuse_unknown, table_of, transitions_of
+from rlassay.scoring.pooling import pooled_epsilons, shared_statistics
 from rlassay.scoring.registry import ALL, FIRST_ASKED, resolve, spec_of
 from rlassay.scoring.settings import Plan, Shared, plan, until_settled
 from rlassay.scoring.stored import card_task, find_card, keep_card, told_again
