@@ -44,6 +44,7 @@ SAID_BY = {
     "--run": {"study"},
     "--oracle": {"study"},
     "--data": {"study"},
+    "--engine": {"oracle", "score", "study"},
 }
 
 
