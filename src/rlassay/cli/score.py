@@ -139,40 +139,6 @@ RefineOption = Annotated[
 ]
 
 
-RefineOption = Annotated[
-    bool,
-    typer.Option(
-        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
-    ),
-]
-EpisodesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--episodes",
-        metavar="FILE",
-        callback=in_existing_folder,
-        help="Write scores of every episode: .parquet or .csv.",
-    ),
-]
-
-
-EpisodesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--episodes",
-        metavar="FILE",
-        callback=in_existing_folder,
-        help="Write scores of every episode: .parquet or .csv.",
-    ),
-]
-RefineOption = Annotated[
-    bool,
-    typer.Option(
-        "--refine", help="Also roll a clone out in a world learned from the data; takes longer."
-    ),
-]
-
-
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
     app.command("score")(score_command)
