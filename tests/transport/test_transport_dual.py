@@ -253,7 +253,8 @@ def test_gap_weight_reaches_the_result_and_no_setting_is_idle():
     )
     assert heavy > light
     fields = {field.name for field in dataclasses.fields(TransportSettings)}
-    assert fields == set().union(*READS.values()) | {"estimator", "gap_weight"}
+    of_discrete = {"ground"}  # tests/transport/test_transport_discrete.py
+    assert fields == set().union(*READS.values()) | {"estimator", "gap_weight"} | of_discrete
 
 
 def sample_problem():
