@@ -18,7 +18,7 @@ from rlassay.cli import app
 ROOT = Path(rlassay.__file__).parent
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w_.])")
 QUOTED = re.compile(r"rlassay ([a-z]+)((?: (?!rlassay)[^`\n]*)?)")
-SCRIPT = re.compile(r"python scripts/[^`\n]*")  # scripts of the checkout have flags of their own
+SCRIPT = re.compile(r"python scripts/[^`\n]*|`ray [^`\n]*`")  # programs with flags of their own
 
 SCORING = {"score", "compare"}
 WRITING = {"convert", "curate", "repair"}
@@ -45,6 +45,7 @@ SAID_BY = {
     "--oracle": {"study"},
     "--data": {"study"},
     "--engine": {"oracle", "score", "study"},
+    "--address": {"oracle", "score", "study"},
 }
 
 
