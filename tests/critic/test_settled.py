@@ -9,7 +9,7 @@ import optax
 import pytest
 
 from probes import Chain, walks
-from rlassay.critic import CriticSettings, Scaling, compiled, settled
+from rlassay.critic import CriticSettings, Scaling, compiled, settled, targets
 from rlassay.critic.compiled import fit_networks
 from rlassay.critic.fit import fit_critic
 from rlassay.critic.targets import split_episodes, training_columns
@@ -91,8 +91,8 @@ def test_its_mean_is_that_of_the_returns_it_learned(chain):
     columns = training_columns(chain, training, Scaling.of(chain))
     once = replace(SETTLE, steps=500)
     critic = fit_critic(chain, once).critic
-    wanted = settled.first_returns(columns, once.discount)[settled.usable_rows(columns)].mean()
-    found = critic.q_at(0, columns.inputs[settled.usable_rows(columns)]).mean()
+    wanted = targets.first_returns(columns, once.discount)[targets.usable_rows(columns)].mean()
+    found = critic.q_at(0, columns.inputs[targets.usable_rows(columns)]).mean()
     assert found == pytest.approx(wanted, abs=1e-5 * np.ptp(CHAIN.v))
 
 
