@@ -16,7 +16,7 @@ from rlassay.scoring import SCORES, compare
 from rlassay.scoring.cloning import Recorded, clone_until_settled
 from rlassay.scoring.registry import FIRST_ASKED
 from rlassay.scoring.settings import BaselineSettings, plan, until_settled
-from rlassay.scoring.verbs import _asked
+from rlassay.scoring.verbs import asked_scores
 
 QUICK = {key: value for key, value in SMALL.items() if not key.startswith("transport.")}
 SETTINGS = [part for key, value in QUICK.items() for part in ("--set", f"{key}={value}")]
@@ -57,10 +57,10 @@ def test_unasked_it_computes_a_few_and_says_so(path):
 
 
 def test_all_and_the_other_presets_compute_everything():
-    assert _asked(None, "default") == list(FIRST_ASKED)
+    assert asked_scores(None, "default") == list(FIRST_ASKED)
     every = [name for name, spec in SCORES.items() if not spec.retired]
-    assert _asked("all", "default") == _asked(["all"], "default") == every
-    assert _asked(None, "paper") == _asked(None, "fast") == every
+    assert asked_scores("all", "default") == asked_scores(["all"], "default") == every
+    assert asked_scores(None, "paper") == asked_scores(None, "fast") == every
 
 
 @pytest.mark.parametrize("preset", ["paper", "fast"])
