@@ -88,6 +88,16 @@ def made(shape: Shape, seed: int) -> Dataset:
     )
 
 
+def write(data: Dataset, path: Path) -> None:
+    """Under its suffix; without one a folder of `.npy`."""
+    if path.suffix:
+        formats.save(data, path)
+        return
+    path.mkdir()
+    for name in ("observations", "actions", "rewards", "terminals", "timeouts"):
+        np.save(path / f"{name}.npy", getattr(data, name))
+
+
 def measure(arguments: Sequence[str], store: Path) -> tuple[dict[str, float], str]:
     """Wall and processor seconds of one process, and what it printed."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -122,8 +132,8 @@ def import_seconds(store: Path) -> float:
 def runs_of(shape: Shape, folder: Path) -> list[dict[str, Any]]:
     """Every row of one file."""
     path, other = (folder / f"{name}{shape.suffix}" for name in ("data", "other"))
-    formats.save(made(shape, 0), path)
-    formats.save(made(shape, 1), other)
+    write(made(shape, 0), path)
+    write(made(shape, 1), other)
     store, empty = folder / "store", folder / "empty"
     first = ("--scores", ",".join(FIRST_ASKED))
     scored(other, store, *first, *LONG, "--no-store")  # fills the cache
