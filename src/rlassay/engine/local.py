@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Engine(Protocol):
     ) -> list[Outcome]: ...
 
 
-class StoringEngine:
+class StoringEngine(ABC):
     """What all engines do alike: nothing twice, results into the store, outcomes in order."""
 
     def run(
@@ -65,9 +66,9 @@ class StoringEngine:
             on_outcome(outcome)
         return [outcome for task in tasks if (outcome := outcomes[task.key]) is not None]
 
+    @abstractmethod
     def _run_missing(self, tasks: list[Task], store: RunStore) -> Iterator[Outcome]:
         """Outcomes of tasks that the store does not hold, as they end."""
-        raise NotImplementedError
 
 
 class LocalEngine(StoringEngine):
