@@ -35,7 +35,7 @@ BYTES_A_ROW = 98
 LENGTH = 1_000
 ROWS_EACH = 20_000  # of each of many datasets
 PART = 1_000_000  # rows made at once
-MEMORY = "1GB"
+MEMORY = 10**9  # bytes a process may hold
 TARGET_BYTES = 1.5e9
 COMMANDS = ("inspect", "score", "convert", "curate")
 SIZE_COLUMNS = ("rows", "command", "seconds", "cpu_seconds", "peak_bytes", "times_bare", "parts")
@@ -59,6 +59,23 @@ with h5py.File(sys.argv[1], "r") as file:
         for first in range(0, len(column), step):
             column[first : first + step]
 """
+INSPECT_PARTS = """
+import json, sys, time
+clock, parts = time.perf_counter(), {}
+def part(name):
+    global clock
+    parts[name], clock = time.perf_counter() - clock, time.perf_counter()
+from rlassay.formats import load
+from rlassay.inspection import CHECKS
+part("start")
+data = load(sys.argv[1], memory=int(sys.argv[2]))
+part("load")
+for check in CHECKS:
+    check(data)
+    part(check.__name__)
+print(json.dumps(parts))
+"""
+NAMED = 3  # checks whose seconds are told; the others are one sum
 
 
 def write_file(path: Path, rows: int, seed: int = 0) -> None:
@@ -112,7 +129,7 @@ def command_words(command: str, path: Path, folder: Path) -> list[str]:
         "convert": ["convert", str(path), out],
         "curate": ["curate", str(path), "--keep", "0.5", "--by", "return", "-o", out],
     }
-    return [*rlassay, *words[command], "--memory", MEMORY]
+    return [*rlassay, *words[command], "--memory", str(MEMORY)]
 
 
 def made_file(folder: Path, rows: int) -> Path:
@@ -145,14 +162,26 @@ def rows_of_size(rows: int, path: Path, folder: Path, commands: list[str]) -> li
         told = measured(command_words(command, path, folder), folder)
         if told["code"] not in (0, 1):
             raise SystemExit(f"{command} of {rows:,} rows ended with code {told['code']}")
-        parts = ""
+        parts = {}
         if command == "score":
-            seconds = json.loads(told["stdout"])["seconds"]
-            parts = " ".join(f"{name} {value:.1f}" for name, value in seconds.items())
-        found.append(_row(rows, command, told, bare, parts))
+            parts = json.loads(told["stdout"])["seconds"]
+        if command == "inspect":
+            parts = inspect_parts(path, folder)
+        shown = " ".join(f"{name} {value:.1f}" for name, value in parts.items())
+        found.append(_row(rows, command, told, bare, shown))
         print(found[-1], file=sys.stderr, flush=True)
         (folder / f"{command}.hdf5").unlink(missing_ok=True)
     return found
+
+
+def inspect_parts(path: Path, folder: Path) -> dict[str, float]:
+    """Seconds of starting, loading and the longest checks, from a run of their own."""
+    words = [sys.executable, "-c", INSPECT_PARTS, str(path), str(MEMORY)]
+    parts: dict[str, float] = json.loads(measured(words, folder)["stdout"])
+    head = {name: parts.pop(name) for name in ("start", "load")}
+    longest = sorted(parts, key=lambda name: -parts[name])[:NAMED]
+    named = {name: parts.pop(name) for name in longest}
+    return {**head, **named, "other_checks": sum(parts.values())}
 
 
 def _row(rows: int, name: str, told: dict[str, Any], bare: dict[str, Any], parts: str) -> dict:

@@ -291,6 +291,14 @@ def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str,
     return f"By {by}, {leader} ranks first of {len(order)}, with no tie."
 
 
+def without_distance(cards: list[Scorecard], names: list[str], by: str) -> str:
+    """Why the order is not by the distance, where some datasets have one; else nothing."""
+    missing = [name for card, name in zip(cards, names, strict=True) if "bwd" not in card]
+    if by in ("verdict", "bwd") or not 0 < len(missing) < len(cards):
+        return ""
+    return f"Not by bwd, which {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} not: see the warnings."
+
+
 def by_importance(warnings: Iterable[Caution]) -> list[Caution]:
     """The same warnings, the most important first; equals keep their order."""
     return sorted(warnings, key=lambda warning: _PLACES.get(warning.code, _LAST_DOUBT))
