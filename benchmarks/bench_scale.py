@@ -144,9 +144,9 @@ def made_file(folder: Path, rows: int) -> Path:
 
 def made_files(folder: Path, count: int, rows: int) -> Path:
     """The folder of many datasets."""
-    path = folder / "many"
+    path = folder / f"many-{count}"
     if not path.exists():
-        part = folder / "many.part"
+        part = folder / f"many-{count}.part"
         part.mkdir(parents=True, exist_ok=True)
         for number in range(count):
             write_file(part / f"data-{number:04d}.hdf5", rows, seed=number)
@@ -234,8 +234,11 @@ def merged(path: Path, rows: list[dict[str, Any]], *keys: str) -> list[dict[str,
     return sorted([*old, *rows], key=lambda row: (int(row[keys[0]]), *map(_place, name(row)[1:])))
 
 
-def _place(command: str) -> int:
-    return COMMANDS.index(command) if command in COMMANDS else -1
+def _place(name: str) -> int:
+    """Commands in their order behind the bare reading; numbers of workers as they are."""
+    if name.isdigit():
+        return int(name)
+    return COMMANDS.index(name) if name in COMMANDS else -1
 
 
 def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
@@ -348,7 +351,7 @@ def measure_many(count: int, given: argparse.Namespace, scratch: Path) -> None:
     data = made_files(given.folder or scratch, count, ROWS_EACH)
     found = many_datasets(data, ROWS_EACH, given.workers, scratch)
     table = given.results / "many.csv"
-    save(table, MANY_COLUMNS, with_speedup(merged(table, found, "workers")))
+    save(table, MANY_COLUMNS, with_speedup(merged(table, found, "datasets", "workers")))
 
 
 if __name__ == "__main__":
