@@ -237,7 +237,8 @@ def _print_ranking(
     for row in order:
         bounds = row.get("interval")
         value, span = words.together(row["value"], (bounds[0], bounds[1]) if bounds else None)
-        ties = [ranks.get(other, words.plain(other)) for other in row.get("tied_with") or []]
+        tied = [ranks.get(other, words.plain(other)) for other in row.get("tied_with") or []]
+        ties = list(dict.fromkeys(tied))  # equal values share a rank
         name = names.get(row["source"], words.plain(row["source"]))
         rows.append((str(row["rank"]), name, value, span, ", ".join(ties) or "–"))
     show_table(columns, rows, console)

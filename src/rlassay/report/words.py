@@ -274,8 +274,8 @@ def unconverged(card: Scorecard) -> list[str]:
 
 
 def leading_rank(ranking: Mapping[str, Any]) -> str | None:
-    """The order that is told first: by the score to expect, else by the distance, else whatever there is."""
-    first = [name for name in ("verdict", "bwd") if name in ranking]
+    """The order that is told first: by the score to expect, else by the distance, else by return, else whatever there is."""
+    first = [name for name in ("verdict", "bwd", "return") if name in ranking]
     return next(iter([*first, *ranking]), None)
 
 
