@@ -3,11 +3,13 @@
     python benchmarks/bench_scale.py                       # 1, 10 and 50 million rows, then 200 datasets
     python benchmarks/bench_scale.py --rows 1000000        # one size
     python benchmarks/bench_scale.py --datasets 40 --only many
+    python benchmarks/bench_scale.py --folder DIR --make   # only make the files; the same without --make measures them
 
 Writes results/bench/scale.csv (one row a size and command), results/bench/many.csv (one row a number of workers) and
-results/bench/bill.csv (what the other two come to at internet scale). Files have HalfCheetah's shape (17 observations, 6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and
-deleted behind their rows. A size that does not fit on the disk is skipped with a sentence. Every command runs in a process
-of its own with one compute thread; the peak is the system's count of resident memory (ru_maxrss).
+results/bench/bill.csv (what the other two come to at internet scale). Files have HalfCheetah's shape (17 observations,
+6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and deleted behind their rows; those of --folder stay. A size that
+does not fit on the disk is skipped with a sentence. Every command runs in a process of its own with one compute thread; the
+peak is the system's count of resident memory (ru_maxrss).
 """
 
 from __future__ import annotations
@@ -31,8 +33,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ROWS = (1_000_000, 10_000_000, 50_000_000)
 BYTES_A_ROW = 98
 LENGTH = 1_000
+ROWS_EACH = 20_000  # of each of many datasets
 PART = 1_000_000  # rows made at once
-MEMORY = "1GB"
+MEMORY = 10**9  # bytes a process may hold
 TARGET_BYTES = 1.5e9
 COMMANDS = ("inspect", "score", "convert", "curate")
 SIZE_COLUMNS = ("rows", "command", "seconds", "cpu_seconds", "peak_bytes", "times_bare", "parts")
@@ -56,6 +59,23 @@ with h5py.File(sys.argv[1], "r") as file:
         for first in range(0, len(column), step):
             column[first : first + step]
 """
+INSPECT_PARTS = """
+import json, sys, time
+clock, parts = time.perf_counter(), {}
+def part(name):
+    global clock
+    parts[name], clock = time.perf_counter() - clock, time.perf_counter()
+from rlassay.formats import load
+from rlassay.inspection import CHECKS
+part("start")
+data = load(sys.argv[1], memory=int(sys.argv[2]))
+part("load")
+for check in CHECKS:
+    check(data)
+    part(check.__name__)
+print(json.dumps(parts))
+"""
+NAMED = 3  # checks whose seconds are told; the others are one sum
 
 
 def write_file(path: Path, rows: int, seed: int = 0) -> None:
@@ -109,28 +129,59 @@ def command_words(command: str, path: Path, folder: Path) -> list[str]:
         "convert": ["convert", str(path), out],
         "curate": ["curate", str(path), "--keep", "0.5", "--by", "return", "-o", out],
     }
-    return [*rlassay, *words[command], "--memory", MEMORY]
+    return [*rlassay, *words[command], "--memory", str(MEMORY)]
 
 
-def rows_of_size(rows: int, folder: Path, commands: list[str]) -> list[dict[str, Any]]:
+def made_file(folder: Path, rows: int) -> Path:
+    """The file of so many rows; one that was made before is taken as it is."""
+    path = folder / str(rows) / "halfcheetah_medium-v2.hdf5"  # the name tells the task
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path.with_suffix(".part"), rows)
+        path.with_suffix(".part").rename(path)
+    return path
+
+
+def made_files(folder: Path, count: int, rows: int) -> Path:
+    """The folder of many datasets."""
+    path = folder / f"many-{count}"
+    if not path.exists():
+        part = folder / f"many-{count}.part"
+        part.mkdir(parents=True, exist_ok=True)
+        for number in range(count):
+            write_file(part / f"data-{number:04d}.hdf5", rows, seed=number)
+        part.rename(path)
+    return path
+
+
+def rows_of_size(rows: int, path: Path, folder: Path, commands: list[str]) -> list[dict[str, Any]]:
     """One row a command, the bare reading first."""
-    path = folder / "halfcheetah_medium-v2.hdf5"  # the name tells the task
-    write_file(path, rows)
     bare = measured([sys.executable, "-c", BARE, str(path)], folder)
     found = [_row(rows, "bare h5py", bare, bare, "")]
     for command in commands:
         told = measured(command_words(command, path, folder), folder)
         if told["code"] not in (0, 1):
             raise SystemExit(f"{command} of {rows:,} rows ended with code {told['code']}")
-        parts = ""
+        parts = {}
         if command == "score":
-            seconds = json.loads(told["stdout"])["seconds"]
-            parts = " ".join(f"{name} {value:.1f}" for name, value in seconds.items())
-        found.append(_row(rows, command, told, bare, parts))
+            parts = json.loads(told["stdout"])["seconds"]
+        if command == "inspect":
+            parts = inspect_parts(path, folder)
+        shown = " ".join(f"{name} {value:.1f}" for name, value in parts.items())
+        found.append(_row(rows, command, told, bare, shown))
         print(found[-1], file=sys.stderr, flush=True)
         (folder / f"{command}.hdf5").unlink(missing_ok=True)
-    path.unlink()
     return found
+
+
+def inspect_parts(path: Path, folder: Path) -> dict[str, float]:
+    """Seconds of starting, loading and the longest checks, from a run of their own."""
+    words = [sys.executable, "-c", INSPECT_PARTS, str(path), str(MEMORY)]
+    parts: dict[str, float] = json.loads(measured(words, folder)["stdout"])
+    head = {name: parts.pop(name) for name in ("start", "load")}
+    longest = sorted(parts, key=lambda name: -parts[name])[:NAMED]
+    named = {name: parts.pop(name) for name in longest}
+    return {**head, **named, "other_checks": sum(parts.values())}
 
 
 def _row(rows: int, name: str, told: dict[str, Any], bare: dict[str, Any], parts: str) -> dict:
@@ -145,17 +196,17 @@ def _row(rows: int, name: str, told: dict[str, Any], bare: dict[str, Any], parts
     }
 
 
-def many_datasets(count: int, rows: int, workers: list[int], folder: Path) -> list[dict[str, Any]]:
+def many_datasets(data: Path, rows: int, workers: list[int], folder: Path) -> list[dict[str, Any]]:
     """`score --out` over many files with one worker and with several, each from an empty store."""
-    (folder / "many").mkdir()
-    for number in range(count):
-        write_file(folder / "many" / f"data-{number:04d}.hdf5", rows, seed=number)
+    count = len(list(data.iterdir()))
     found: list[dict[str, Any]] = []
     for each in workers:
-        shutil.rmtree(folder / "store", ignore_errors=True)
-        words = [sys.executable, "-m", "rlassay", "score", str(folder / "many"), "--out"]
+        cards = folder / f"cards-{each}"
+        for old in (folder / "store", cards):
+            shutil.rmtree(old, ignore_errors=True)
+        words = [sys.executable, "-m", "rlassay", "score", str(data), "--out"]
         began = time.perf_counter()
-        told = measured([*words, str(folder / f"cards-{each}"), "--workers", str(each)], folder)
+        told = measured([*words, str(cards), "--workers", str(each)], folder)
         seconds = time.perf_counter() - began
         if told["code"] != 0:
             raise SystemExit(f"{each} workers ended with code {told['code']}")
@@ -166,25 +217,47 @@ def many_datasets(count: int, rows: int, workers: list[int], folder: Path) -> li
                 "workers": each,
                 "seconds": round(seconds, 1),
                 "seconds_a_dataset": round(seconds / count, 3),
-                "speedup": round(found[0]["seconds"] / seconds, 2) if found else 1.0,
             }
         )
         print(found[-1], file=sys.stderr, flush=True)
     return found
 
 
-def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]], key: str) -> None:
-    """The table with these rows in the place of older ones of the same size."""
-    old = []
-    if path.exists():
-        with open(path, newline="") as file:
-            known = {str(row[key]) for row in rows}
-            old = [row for row in csv.DictReader(file) if row[key] not in known]
+def merged(path: Path, rows: list[dict[str, Any]], *keys: str) -> list[dict[str, Any]]:
+    """The table's rows, these in the place of older ones with the same keys, in the order of the first key."""
+
+    def name(row: dict[str, Any]) -> list[str]:
+        return [str(row[key]) for key in keys]
+
+    known = [name(row) for row in rows]
+    old = [row for row in _table(path) if name(row) not in known]
+    return sorted([*old, *rows], key=lambda row: (int(row[keys[0]]), *map(_place, name(row)[1:])))
+
+
+def _place(name: str) -> int:
+    """Commands in their order behind the bare reading; numbers of workers as they are."""
+    if name.isdigit():
+        return int(name)
+    return COMMANDS.index(name) if name in COMMANDS else -1
+
+
+def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", newline="") as file:
         writer = csv.DictWriter(file, columns, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(sorted([*old, *rows], key=lambda row: int(row[key])))
+        writer.writerows(rows)
+
+
+def with_speedup(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each number of workers against one worker on as many datasets of the same size."""
+    one = {(str(r["datasets"]), str(r["rows_each"])): r for r in rows if int(r["workers"]) == 1}
+    found = []
+    for row in rows:
+        base = one.get((str(row["datasets"]), str(row["rows_each"])))
+        speedup = round(float(base["seconds"]) / float(row["seconds"]), 2) if base else ""
+        found.append({**row, "speedup": speedup})
+    return found
 
 
 def bill(results: Path) -> list[dict[str, Any]]:
@@ -232,28 +305,53 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--only", choices=["sizes", "many"])
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "bench")
+    parser.add_argument("--folder", type=Path, help="make the files here, take those that are here")
+    parser.add_argument("--make", action="store_true", help="make the files in --folder and stop")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="rlassay-scale-") as name:
-        folder = Path(name)
-        for rows in given.rows if given.only != "many" else ():
-            needed = 3 * rows * BYTES_A_ROW  # the file, a copy, and what is unpacked on the way
-            if needed > shutil.disk_usage(folder).free:
-                print(f"{rows:,} rows are skipped: {needed:,} bytes do not fit on the disk")
-                continue
-            found = rows_of_size(rows, folder, given.commands)
-            save(given.results / "scale.csv", SIZE_COLUMNS, found, "rows")
-            for row in found[1:]:
-                if row["peak_bytes"] > TARGET_BYTES:
-                    print(
-                        f"{row['command']} of {rows:,} rows: {row['peak_bytes']:,} bytes, above the target"
-                    )
-        if given.only != "sizes":
-            found = many_datasets(given.datasets, 20_000, given.workers, folder)
-            save(given.results / "many.csv", MANY_COLUMNS, found, "workers")
-    with open(given.results / "bill.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, BILL_COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(bill(given.results))
+    if given.make and not given.folder:
+        parser.error("--make needs --folder")
+    if given.folder:
+        given.folder.mkdir(parents=True, exist_ok=True)
+    sizes = [] if given.only == "many" else given.rows
+    count = 0 if given.only == "sizes" else given.datasets
+    with tempfile.TemporaryDirectory(prefix="rlassay-scale-", dir=given.folder) as name:
+        if given.make:
+            for rows in sizes:
+                made_file(given.folder, rows)
+            if count:
+                made_files(given.folder, count, ROWS_EACH)
+        else:
+            for rows in sizes:
+                measure_size(rows, given, Path(name))
+            if count:
+                measure_many(count, given, Path(name))
+            save(given.results / "bill.csv", BILL_COLUMNS, bill(given.results))
+
+
+def measure_size(rows: int, given: argparse.Namespace, scratch: Path) -> None:
+    """Its rows in scale.csv, with a sentence where memory is above the target."""
+    needed = 3 * rows * BYTES_A_ROW  # the file, a copy, and what is unpacked on the way
+    if needed > shutil.disk_usage(scratch).free:
+        print(f"{rows:,} rows are skipped: {needed:,} bytes do not fit on the disk")
+        return
+    path = made_file(given.folder or scratch, rows)
+    found = rows_of_size(rows, path, scratch, given.commands)
+    if not given.folder:
+        path.unlink()
+    table = given.results / "scale.csv"
+    save(table, SIZE_COLUMNS, merged(table, found, "rows", "command"))
+    for row in found[1:]:
+        if row["peak_bytes"] > TARGET_BYTES:
+            print(
+                f"{row['command']} of {rows:,} rows: {row['peak_bytes']:,} bytes, above the target"
+            )
+
+
+def measure_many(count: int, given: argparse.Namespace, scratch: Path) -> None:
+    data = made_files(given.folder or scratch, count, ROWS_EACH)
+    found = many_datasets(data, ROWS_EACH, given.workers, scratch)
+    table = given.results / "many.csv"
+    save(table, MANY_COLUMNS, with_speedup(merged(table, found, "datasets", "workers")))
 
 
 if __name__ == "__main__":

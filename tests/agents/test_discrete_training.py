@@ -1,11 +1,14 @@
 """Discrete data from file to run: which agents, which actions, odd numbers, policies and rollouts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import rlassay
 from probes import dataset, walks
 from rlassay.agents import DISCRETE_AGENTS, agent_kind, train_agent
+from rlassay.data.dataset import Dataset
 from rlassay.data.discrete import ActionNumbers, action_numbers, unseen_actions
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.oracle.profiles import agents_of, settings_of
@@ -72,7 +75,8 @@ def test_names_pick_the_kind_by_the_data(tmp_path):
     [
         (np.arange(60) % 2 - 1, "actions that do not exist; allowed: .*0 to 1; got: -1 to 0"),
         (np.arange(60) % 5, "allowed: the actions of CartPole-v1: 0 to 1; got: 0 to 4"),
-        (np.arange(60) % 2 * 1.0, r"of the type float32, not whole numbers"),
+        (np.arange(60) % 2 * 1.0, "of the type float32; store the actions as integers, or name"),
+        (np.linspace(0, 1, 60), "of the type float32; name the environment"),
         (np.arange(120).reshape(60, 2) % 2, "2 discrete actions at a time"),
     ],
 )
@@ -92,6 +96,23 @@ def test_numbers_without_an_environment():
         action_numbers(cart(np.array([0, 1, 20_000] * 20)))
     shifted = cart(np.array([5, 6, 7] * 20))
     assert action_numbers(shifted, ActionNumbers(5, 3), "there").last == 7
+
+
+def test_without_an_environment_the_file_says_which_actions_there_are(tmp_path):
+    def stated(low, high):
+        ends = {"action_low": np.array([low]), "action_high": np.array([high])}
+        data = cart(np.arange(60) % 3)
+        origin = replace(data.origin, env_id=None, **ends)
+        columns = ("observations", "actions", "rewards", "terminals")
+        return Dataset.from_columns(**{n: getattr(data, n) for n in columns}, origin=origin)
+
+    with pytest.raises(DatasetError, match="file states: 0 to 1; got: 0 to 2; correct the bounds"):
+        train_agent("bc", stated(0, 1), folder=tmp_path, settings=PLAN)
+    train_agent("bc", stated(0, 4), folder=tmp_path, settings=PLAN)
+    policy = rlassay.load_policy(tmp_path)
+    assert policy.weights[-1].shape[-1] == 5
+    with pytest.raises(SettingsError, match="holds a run with other settings, data or seed"):
+        train_agent("bc", stated(0, 5), folder=tmp_path, settings=PLAN)
 
 
 def test_discrete_rows_are_collected_as_whole_numbers():

@@ -70,8 +70,13 @@ def test_list_tells_what_when_how_large_and_in_which_state(store):
     assert states == {"number 1": "done", "number 2": "failed", "number 3": "stopped"}
     assert all(run["size"] > 0 and abs(run["when"] - time.time()) < 3600 for run in found["runs"])
     only = runs(store, "list", "--state", "failed").stdout
-    assert "number 2" in only and "number 1" not in only and "1 runs" in only
+    assert "number 2" in only and "number 1" not in only and "1 run," in only
     assert runs(store, "list", "--state", "odd").returncode == 2
+    heading, *lines = runs(store, "list").stdout.splitlines()
+    assert heading.split() == ["key", "state", "age", "size", "what"]
+    keys = {task("double", 1).key[:8], task("refuse", 2).key[:8], task("double", 3).key[:8]}
+    assert {line.split()[0] for line in lines[:3]} == keys
+    assert all(len(line) <= 80 for line in lines[:4])
 
 
 def test_show_tells_settings_and_cause(store):
@@ -85,11 +90,11 @@ def test_clean_takes_only_what_is_asked_for(store):
     leftover = store.folder(task("double", 1)) / ".result.json.000000-1-1-ab.part"
     leftover.write_text("x")
     os.utime(leftover, (1, 1))
-    assert "removed 0 runs (0 B) and 1 leftovers" in runs(store, "clean").stdout
+    assert "removed 0 runs (0 B) and 1 leftover of" in runs(store, "clean").stdout
     assert not leftover.exists() and len(stored_runs(store.root)) == 3
-    assert "would remove 1 runs" in runs(store, "clean", "--broken", "--dry-run").stdout
+    assert "would remove 1 run (" in runs(store, "clean", "--broken", "--dry-run").stdout
     assert len(stored_runs(store.root)) == 3
-    assert "removed 1 runs" in runs(store, "clean", "--broken").stdout
+    assert "removed 1 run (" in runs(store, "clean", "--broken").stdout
     assert {run.state for run in stored_runs(store.root)} == {"done", "stopped"}
 
 
@@ -98,14 +103,14 @@ def test_clean_by_age_and_by_study(store, tmp_path):
     for path in (*old.iterdir(), old):
         os.utime(path, (time.time() - 40 * 86_400,) * 2)
     assert "would remove 0 runs" in runs(store, "clean", "--older-than", "8w", "--dry-run").stdout
-    assert "removed 1 runs" in runs(store, "clean", "--older-than", "30d").stdout
+    assert "removed 1 run (" in runs(store, "clean", "--older-than", "30d").stdout
     (tmp_path / "results" / "tiny").mkdir(parents=True)
     (tmp_path / "results" / "tiny" / "runs.csv").write_text(
         f"score,key\n1,{task('double', 3).key}\n"
     )
     words = ["clean", "--results", str(tmp_path / "results")]
     assert runs(store, *words, "--study", "unknown").returncode == 2
-    assert "removed 1 runs" in runs(store, *words, "--study", "tiny").stdout
+    assert "removed 1 run (" in runs(store, *words, "--study", "tiny").stdout
     assert [run.label for run in stored_runs(store.root)] == ["number 2"]
 
 

@@ -1,5 +1,7 @@
 """Data that stays on the disk gives what the same data in memory gives, bit for bit, whatever the format."""
 
+import weakref
+
 import h5py
 import io_layouts
 import numpy as np
@@ -236,6 +238,30 @@ def test_what_fills_the_disk_is_refused(tmp_path, monkeypatch):
 def test_memory_that_holds_not_even_the_flags_is_refused(file):
     with pytest.raises(DatasetError, match="would need .* --memory"):
         load(file, memory=1_000)
+
+
+def test_spans_far_apart_hold_few_blocks(monkeypatch):
+    alive, most = 0, 0
+
+    def gone():
+        nonlocal alive
+        alive -= 1
+
+    def read(start, stop):
+        nonlocal alive, most
+        block = np.arange(2.0 * start, 2.0 * stop).reshape(-1, 2).copy()  # views keep it alive
+        weakref.finalize(block, gone)
+        alive += 1
+        most = max(most, alive)
+        return block
+
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 20 * 16)
+    column = BlockColumn(read, (2_000, 2), np.float64)
+    starts, lengths = np.arange(0, 2_000, 100), np.full(20, 3)
+    found = np.array(blocks.selected_rows(column, starts, lengths))
+    rows = (starts[:, None] + np.arange(3)).ravel()
+    np.testing.assert_array_equal(found, np.stack([2 * rows, 2 * rows + 1], 1))
+    assert most <= blocks.KEPT_BLOCKS + 1
 
 
 def test_blocks_of_an_array_are_views():

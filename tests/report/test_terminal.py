@@ -248,8 +248,21 @@ def test_comparison_prints_ranks_and_ties():
     ]
     text = printed(show_comparison, make_comparison(cards))
     assert "By bwd, c.npz ranks first of 3" in text
-    assert line_of(text, "   2  a.npz").rstrip().endswith("b.npz")
+    assert line_of(text, "   2  a.npz").rstrip().endswith(" 3")
     assert line_of(text, "   1  c.npz").rstrip().endswith("–")
+    assert "Not by bwd" not in text
+
+
+def test_ties_of_long_names_leave_the_ranking_a_table_and_a_missing_distance_is_named():
+    cards = [make_card(f"a-dataset-with-a-long-name-{n}.npz", 0.4, seed=1) for n in range(4)]
+    text = printed(show_comparison, make_comparison(cards))
+    assert line_of(text, "   4  a-dataset").rstrip().endswith("1, 2, 3")
+    scores = {name: score for name, score in cards[0].scores.items() if name == "return"}
+    mixed = [replace(cards[0], scores=scores), *cards[1:]]
+    order = {"return": make_comparison(cards)["ranking"]["return"]}
+    text = printed(show_comparison, {**make_comparison(mixed), "ranking": order})
+    said = " ".join(text.split())
+    assert "Not by bwd, which a-dataset-with-a-long-name-0.npz has not: see" in said
 
 
 def test_a_card_without_series_checks_or_scores_prints():

@@ -80,6 +80,12 @@ def test_ties_are_said_as_ties():
     assert "ranks first of 3, with no tie" in words.ranking_summary(clear, "bwd", {})
 
 
+def test_the_order_told_first_is_by_distance_then_by_return():
+    assert words.leading_rank({"reward": [], "return": [], "bwd": []}) == "bwd"
+    assert words.leading_rank({"reward": [], "return": []}) == "return"
+    assert words.leading_rank({"reward": []}) == "reward" and words.leading_rank({}) is None
+
+
 def test_names_are_short_where_that_is_enough():
     cards = [make_card("a/x.npz"), make_card("a/y.npz")]
     assert words.unique_names(cards) == ["x.npz", "y.npz"]

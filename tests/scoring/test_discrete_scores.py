@@ -298,7 +298,7 @@ def test_gaps_are_actions_that_were_never_taken():
 def test_a_count_below_the_largest_action_is_refused_in_a_sentence():
     card = rlassay.score(rows_of(CYCLE, count=2), scores=["return", "q"], settings=QUICK)
     told = codes(card)["score_unavailable"]
-    assert "allowed: the actions of the file: 0 to 1; got: 0 to 2" in told and "\n" not in told
+    assert "allowed: what the file states: 0 to 1; got: 0 to 2" in told and "\n" not in told
     of_environment = rlassay.score(
         rows_of(CYCLE, env_id="CartPole-v1"), scores=["return", "q"], settings=QUICK
     )

@@ -76,6 +76,32 @@ def test_compare_ranks(paths):
     assert [entry["rank"] for entry in found["ranking"]["return"]] == [1, 2]
 
 
+def test_compare_tells_datasets_in_json_from_cards(paths, tmp_path):
+    data = rlassay.load(paths[1])
+    columns = {
+        "type": "SampleBatch",
+        "obs": data.observations,
+        "new_obs": data.next_observations,
+        "actions": data.actions,
+        "rewards": data.rewards,
+        "terminateds": data.terminals,
+        "truncateds": data.timeouts,
+        "eps_id": np.cumsum(data.terminals | data.timeouts) - (data.terminals | data.timeouts),
+    }
+    batch = {name: np.asarray(column).tolist() for name, column in columns.items()}
+    (tmp_path / "two.json").write_text(json.dumps(batch) + "\n")
+    words = ["compare", paths[0], str(tmp_path / "two.json"), "--env", "Hopper-v5"]
+    done = run(*words, "--scores", "return", "--json", str(tmp_path / "both.json"))
+    assert done.returncode == 0, done.stderr
+    again = run("compare", str(tmp_path / "both.json"), "--json", "-")
+    assert again.returncode == 0, again.stderr
+    assert len(json.loads(again.stdout)["ranking"]["return"]) == 2
+    odd = tmp_path / "odd.json"
+    odd.write_text("{}")
+    refused = run("compare", paths[0], str(odd))
+    assert refused.returncode == 2 and len(refused.stderr.splitlines()) == 1
+
+
 def test_without_a_path_the_samples_are_scored_and_ranked_rightly():
     names = [path.stem for path in samples.paths()]
     assert [name.split("-")[1] for name in names] == ["random", "medium", "expert"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rlassay.data.dataset import Dataset
-from rlassay.data.discrete import ActionNumbers, action_numbers
+from rlassay.data.discrete import ActionNumbers, action_numbers, numbers_of, whole_numbers
 from rlassay.errors import DatasetError
 
 ROOM = 0.05  # of the range beyond actions whose bounds nobody states: tanh does not reach its own
@@ -43,9 +43,9 @@ def space_of_environment(env: Any, data: Dataset, env_id: str) -> ActionSpace:
 
 
 def space_of_data(data: Dataset) -> ActionSpace:
-    """Without an environment: the bounds the file states, else the data's range with some room; numbers from 0."""
+    """Without an environment: what the file states, else the data's range with some room, or numbers from 0."""
     if data.discrete_actions:
-        return ActionSpace.discrete(action_numbers(data))
+        return ActionSpace.discrete(numbers_of(data)[0])
     low, high, stated = data.action_bounds()
     low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
     seen_low, seen_high = data.action_range
@@ -60,12 +60,15 @@ def _not_from(
     env_id: str, data: Dataset, observations: int, size: int, discrete: bool
 ) -> DatasetError:
     own = "discrete actions" if data.discrete_actions else f"actions of {data.action_dim}"
+    remedy = "name the environment the data was recorded in with --env"
     if discrete and not data.discrete_actions:
-        own += f" of the type {data.actions.dtype}, not whole numbers"
+        own += f" of the type {data.actions.dtype}"
+        if whole_numbers(data) and data.observation_dim == observations:
+            remedy = f"store the actions as integers, or {remedy}"
     actions = f"{size} discrete actions" if discrete else f"actions of {size}"
     return DatasetError(
         f"{data.origin.source} is not from {env_id}",
         allowed=f"observations of {observations} and {actions}",
         got=f"observations of {data.observation_dim} and {own}",
-        remedy="name the environment the data was recorded in with --env",
+        remedy=remedy,
     )

@@ -66,11 +66,11 @@ def compare_command(
 
 
 def _cards_or_data(path: str, read: Reading) -> list[Any]:
-    """A .json file holds cards, and so may a folder; anything else is a dataset."""
+    """A .json file that rlassay wrote holds cards, and so may a folder; anything else is a dataset."""
     import rlassay
-    from rlassay.results.card import card_files, is_card_folder, read_cards
+    from rlassay.results.card import card_files, holds_cards, is_card_folder, read_cards
 
-    if path.endswith(".json"):
+    if path.endswith(".json") and Path(path).is_file() and holds_cards(Path(path)):
         return read_cards(Path(path))
     if is_card_folder(Path(path)):
         return [card for file in card_files(Path(path)) for card in read_cards(file)]

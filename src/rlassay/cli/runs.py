@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from rlassay.cli.options import JsonOption, StoreOption, emit_json, say, use_sto
 if TYPE_CHECKING:
     from rlassay.engine.inventory import StoredRun
 
+LONG = 60  # signs of a list that stands in one line of `show`
 SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 StudyOption = Annotated[
     str | None,
@@ -63,11 +65,11 @@ def list_command(
     told = {"schema": "rlassay.runs/1", "store": str(root), "bytes": others}
     if emit_json({**told, "runs": [run.to_dict() for run in runs]}, json):
         return
-    for run in runs:
-        say(_line(run))
+    _show(runs, root)
     total = _shown_size(sum(run.size for run in runs))
     kept = f"datasets {_shown_size(others['datasets'])}, compiled programs {_shown_size(others['xla'])}"
-    say(f"{len(runs):,} runs, {total}; beside them {kept}; in {root}")
+    say(f"{_counted(len(runs), 'run')}, {total}; beside them {kept}")
+    say(f"in {root}")
 
 
 @runs_app.command("show")
@@ -126,10 +128,13 @@ def clean_command(
         "bytes": size,
     }
     if not emit_json(told, json):
-        for run in runs if dry_run else ():
-            say(_line(run))
+        if dry_run:
+            _show(runs, root)
         verb = "would remove" if dry_run else "removed"
-        say(f"{verb} {len(runs):,} runs ({_shown_size(size)}) and {len(files):,} leftovers")
+        found = f"{_counted(len(runs), 'run')} ({_shown_size(size)})"
+        say(f"{verb} {found} and {_counted(len(files), 'leftover')} of killed processes")
+        if older_than is None and study is None and not broken:
+            say("choose runs with --older-than 30d, --study NAME or --broken")
 
 
 def _to_remove(
@@ -199,24 +204,75 @@ def _seconds(text: str) -> float:
     return float(found[1]) * SECONDS[found[2]]
 
 
-def _line(run: StoredRun) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.when))
-    return f"{run.key}  {run.state:8s} {when}  {_shown_size(run.size):>9s}  {run.name}: {run.label}"
+def _show(runs: list[StoredRun], root: Path) -> None:
+    """A line a run; keys are as short as `show` needs to tell them from every other one of the store."""
+    from rich.console import Console
+
+    from rlassay.report.table import Column, show_table
+
+    if not runs:
+        return
+    digits = _digits(run.key for run in _all_runs(root))
+    columns = [
+        Column("key"),
+        Column("state"),
+        Column("age", align="right", optional=2),
+        Column("size", align="right", optional=1),
+        Column("what", fold=True),
+    ]
+    rows = [
+        (run.key[:digits], run.state, _age(run), _shown_size(run.size), _what(run)) for run in runs
+    ]
+    show_table(columns, rows, Console())
+
+
+def _digits(keys: Iterable[str]) -> int:
+    """How much of a key is needed: at least 8 signs, and no two begin alike."""
+    known = set(keys)
+    longest = max(map(len, known))
+    enough = (n for n in range(8, longest) if len({key[:n] for key in known}) == len(known))
+    return next(enough, longest)
+
+
+def _age(run: StoredRun) -> str:
+    """In the unit that `--older-than` would take."""
+    seconds = max(0.0, time.time() - run.when)
+    unit = next((unit for unit in ("d", "h") if seconds >= SECONDS[unit]), "m")
+    return f"{seconds // SECONDS[unit]:.0f}{unit}"
+
+
+def _when(run: StoredRun) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(run.when))
+
+
+def _what(run: StoredRun) -> str:
+    return f"{run.name}: {run.label}"
 
 
 def _record(run: StoredRun) -> list[str]:
-    lines = [_line(run), f"folder    {run.folder}"]
-    values: dict[str, Any] = {"revision": run.revision, "data": dict(run.data)}
-    values |= {"failure": run.failure, "set aside": ", ".join(run.damaged)}
-    lines += [f"{name:9s} {value}" for name, value in values.items() if value]
-    return [*lines, *(f"  {name} = {value}" for name, value in _flat(run.settings))]
+    values: dict[str, Any] = {"what": _what(run), "key": run.key, "state": run.state}
+    values |= {"changed": _when(run), "size": _shown_size(run.size), "folder": run.folder}
+    values |= {"revision": run.revision, "failure": run.failure}
+    values |= {"set aside": ", ".join(run.damaged)}
+    lines = [f"{name:9s} {value}" for name, value in values.items() if value]
+    for name, held in (("data", run.data), ("settings", run.settings)):
+        lines += [name] if held else []
+        lines += [f"  {inner} = {value}" for inner, value in _flat(held)]
+    return lines
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _flat(settings: Any, above: str = "") -> list[tuple[str, Any]]:
+    """Names with their values, an inner name behind its outer one; a list is one entry an item."""
     found: list[tuple[str, Any]] = []
     for name, value in settings.items():
         if isinstance(value, dict):
             found += _flat(value, f"{above}{name}.")
+        elif isinstance(value, list) and sum(len(str(item)) for item in value) > LONG:
+            found += [(f"{above}{name}[{place}]", item) for place, item in enumerate(value)]
         else:
             found.append((f"{above}{name}", value))
     return found

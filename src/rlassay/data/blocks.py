@@ -284,11 +284,15 @@ def selected_rows(column: BlockColumn, starts: np.ndarray, lengths: np.ndarray) 
 
     def read(start: int, stop: int) -> np.ndarray:
         first, last = np.searchsorted(stops, [start, stop - 1], side="right")
-        parts = []
+        found = np.empty((stop - start, column.shape[1]), column.dtype)
         for span in range(int(first), int(last) + 1):
             low = max(start - int(begins[span]), 0)
             high = min(stop - int(begins[span]), int(lengths[span]))
-            parts.append(column.rows(int(starts[span]) + low, int(starts[span]) + high))
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            place = int(begins[span]) + low - start
+            # copied at once: a view would keep its whole block, and every span may lie in another one
+            found[place : place + high - low] = column.rows(
+                int(starts[span]) + low, int(starts[span]) + high
+            )
+        return found
 
     return BlockColumn(read, (int(lengths.sum()), column.shape[1]), column.dtype)

@@ -57,8 +57,7 @@ def numbers_of(*datasets: Dataset) -> tuple[ActionNumbers, NumberSource]:
     for data in datasets:
         _require_one_number(data)
         known, source = known_numbers(data)
-        name = "the file" if source == "file" else str(data.env_id)
-        found.append(action_numbers(data, known, name))
+        found.append(action_numbers(data, known, "" if source == "file" else str(data.env_id)))
         sources.append(source)
     first = min(numbers.first for numbers in found)
     last = max(numbers.last for numbers in found)
@@ -77,7 +76,7 @@ def _require_one_number(data: Dataset) -> None:
 def action_numbers(
     data: Dataset, known: ActionNumbers | None = None, name: str = ""
 ) -> ActionNumbers:
-    """The actions an agent may choose from: those of the environment `name` where it is known, else 0 to the data's largest.
+    """The actions an agent may choose from: those known from the environment `name`, or the file without one, else 0 to the data's largest.
 
     A number between them that the data never uses is an action that was never taken.
     """
@@ -85,13 +84,7 @@ def action_numbers(
     low, high = (int(bound[0]) for bound in data.action_range)
     numbers = known or ActionNumbers(0, high + 1)
     if low < numbers.first or high > numbers.last:
-        where = f"the actions of {name}" if known else "discrete actions are numbered from 0"
-        raise DatasetError(
-            f"{data.origin.source} has actions that do not exist",
-            allowed=f"{where}: {numbers.first} to {numbers.last}" if known else where,
-            got=f"{low} to {high}",
-            remedy="number them anew from 0, or name the environment they are of with --env",
-        )
+        raise _no_such_actions(data, known, name, (low, high))
     if numbers.count > MOST_ACTIONS:
         raise DatasetError(
             f"{data.origin.source} has {numbers.count:,} discrete actions",
@@ -99,6 +92,24 @@ def action_numbers(
             remedy="number the actions that occur from 0 without large gaps",
         )
     return numbers
+
+
+def _no_such_actions(
+    data: Dataset, known: ActionNumbers | None, name: str, got: tuple[int, int]
+) -> DatasetError:
+    allowed = "discrete actions are numbered from 0"
+    remedy = "number them anew from 0, or name the environment they are of with --env"
+    if known:
+        where = f"the actions of {name}" if name else "what the file states"
+        allowed = f"{where}: {known.first} to {known.last}"
+    if known and not name:
+        remedy = "correct the bounds in the file, or leave them out"
+    return DatasetError(
+        f"{data.origin.source} has actions that do not exist",
+        allowed=allowed,
+        got=f"{got[0]} to {got[1]}",
+        remedy=remedy,
+    )
 
 
 def whole_numbers(data: Dataset) -> int | None:

@@ -51,6 +51,9 @@ def show_comparison(
     with _encodable(console):
         if leading and ranking[leading]:
             _print_ranking(ranking[leading], leading, by_source, console)
+            if reason := words.without_distance(cards, names, leading):
+                _line(console, reason)
+                console.print()
     show_cards(cards, console, everything)
 
 
@@ -227,13 +230,15 @@ def _print_ranking(
         Column("dataset", style="bold"),
         Column(heading, "right"),
         Column(f"{level} % interval", "right"),
-        Column("tied with", style="yellow", fold=True),
+        Column("tied with rank", style="yellow", fold=True),
     )
+    ranks = {row["source"]: str(row["rank"]) for row in order}
     rows = []
     for row in order:
         bounds = row.get("interval")
         value, span = words.together(row["value"], (bounds[0], bounds[1]) if bounds else None)
-        ties = [names.get(other, words.plain(other)) for other in row.get("tied_with") or []]
+        tied = [ranks.get(other, words.plain(other)) for other in row.get("tied_with") or []]
+        ties = list(dict.fromkeys(tied))  # equal values share a rank
         name = names.get(row["source"], words.plain(row["source"]))
         rows.append((str(row["rank"]), name, value, span, ", ".join(ties) or "–"))
     show_table(columns, rows, console)

@@ -274,8 +274,8 @@ def unconverged(card: Scorecard) -> list[str]:
 
 
 def leading_rank(ranking: Mapping[str, Any]) -> str | None:
-    """The order that is told first: by the score to expect, else by the distance, else whatever there is."""
-    first = [name for name in ("verdict", "bwd") if name in ranking]
+    """The order that is told first: by the score to expect, else by the distance, else by return, else whatever there is."""
+    first = [name for name in ("verdict", "bwd", "return") if name in ranking]
     return next(iter([*first, *ranking]), None)
 
 
@@ -289,6 +289,14 @@ def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str,
     if ties:
         return f"By {by}, {leader} has the best value, but is tied with {', '.join(ties)}: the data cannot tell them apart."
     return f"By {by}, {leader} ranks first of {len(order)}, with no tie."
+
+
+def without_distance(cards: list[Scorecard], names: list[str], by: str) -> str:
+    """Why the order is not by the distance, where some datasets have one; else nothing."""
+    missing = [name for card, name in zip(cards, names, strict=True) if "bwd" not in card]
+    if by in ("verdict", "bwd") or not 0 < len(missing) < len(cards):
+        return ""
+    return f"Not by bwd, which {', '.join(missing)} {'has' if len(missing) == 1 else 'have'} not: see the warnings."
 
 
 def by_importance(warnings: Iterable[Caution]) -> list[Caution]:

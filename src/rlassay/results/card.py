@@ -278,12 +278,13 @@ def card_files(folder: Path) -> list[Path]:
 
 def is_card_folder(folder: Path) -> bool:
     """Whether the first JSON file below a folder is a card."""
-    if not Path(folder).is_dir():
-        return False
-    for path in card_files(folder)[:1]:
-        with open(path, errors="replace") as file:
-            return '"rlassay.scorecard' in file.read()
-    return False
+    return Path(folder).is_dir() and any(holds_cards(path) for path in card_files(folder)[:1])
+
+
+def holds_cards(path: Path) -> bool:
+    """Whether a JSON file is a card or several; datasets may be JSON files, too."""
+    with open(path, errors="replace") as file:
+        return any('"rlassay.' in line for line in file)
 
 
 def json_values(value: Any) -> Any:
