@@ -44,7 +44,7 @@ OracleOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("study")(study_command)
+    app.command("study", short_help="Reproduce a table or figure of the paper.")(study_command)
 
 
 def study_command(

@@ -34,7 +34,9 @@ WeightsOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("train")(train_command)
+    app.command("train", short_help="Train one agent on a dataset; a stopped run continues.")(
+        train_command
+    )
 
 
 @reads_data

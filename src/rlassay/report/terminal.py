@@ -282,7 +282,7 @@ def _print_footnotes(cards: list[Scorecard], console: Console, everything: bool)
     if any(card[name].converged is False for card in cards for name in shown if name in card):
         notes.append("? the fit behind it has not converged: read with care")
     if len(shown) < len(known):
-        notes.append(f"{len(known) - len(shown)} more scores with --all")
+        notes.append("more scores with --all")
     console.print()
     _line(console, "; ".join(notes), "dim")
 
