@@ -197,6 +197,16 @@ def test_pipes_and_no_color_get_no_escape_codes(monkeypatch):
     assert "\x1b[33m" in printed(show_cards, [make_card()], force_terminal=True)
 
 
+def test_the_label_of_the_verdict_is_what_stands_out(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    label = {"verdict": {"label": "expert-like", "reason": "because"}}
+    card = replace(make_card(), **label)
+    told = printed(show_cards, [card], force_terminal=True)
+    line = next(line for line in told.splitlines() if "expert-like" in line)
+    assert line.startswith("\x1b[2mverdict \x1b[0m\x1b[1;32mexpert-like\x1b[0m")
+    assert "\x1b" not in line.split("expert-like\x1b[0m")[1]  # the reason is plain
+
+
 def test_terminals_without_unicode_get_ascii():
     text = printed(show_cards, [make_card("données/hopper.npz")], encoding="ascii")
     assert "^ higher is better, v lower" in text
