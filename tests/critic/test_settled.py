@@ -147,8 +147,9 @@ def test_one_quiet_stretch_is_not_enough(chain, monkeypatch):
     assert fit_critic(chain, SETTLE).critic.curve["step"][-1] == 2_500
 
 
-def test_either_mean_keeps_it_going():
-    still, moved = settled.Judged(1.0, 0.5), settled.Judged(2.0, 0.5)
+@pytest.mark.parametrize("reached", [2.0, 0.0])
+def test_either_mean_keeps_it_going(reached):
+    still, moved = settled.Judged(1.0, 0.5), settled.Judged(reached, 0.5)
     assert not settled._settled(None, [(still, still)])
     assert settled._settled([(still, still)], [(still, still)])
     for after in ((moved, still), (still, moved)):

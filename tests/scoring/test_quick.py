@@ -123,7 +123,11 @@ def test_the_clone_made_beside_the_critic_is_the_one_made_alone(path, monkeypatc
         begun.append(self._ahead is not None)
 
     monkeypatch.setattr(Assessment, "clone_ahead", spied)
+    made = []
+    counted = lambda *asked: made.append(1) or clone_until_settled(*asked)  # noqa: E731
+    monkeypatch.setattr("rlassay.scoring.assessment.clone_until_settled", counted)
     both = rlassay.score(path, scores=["q", "bc_error"], settings=QUICK)
+    assert len(made) == 1
     alone = rlassay.score(path, scores=["bc_error"], settings=QUICK)
     assert begun == [runtime.available_cores() > 1]
     assert both["bc_error"] == alone["bc_error"]
