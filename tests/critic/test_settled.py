@@ -16,6 +16,7 @@ from rlassay.critic.learners import ContinuousLearner
 from rlassay.critic.targets import split_episodes, training_columns
 from rlassay.errors import SettingsError
 from rlassay.kernel import fitting, nets, regression
+from rlassay.kernel.forward import mlp
 from rlassay.scoring import plan
 from rlassay.stats import Resampling, clustered_error
 
@@ -63,6 +64,17 @@ def test_the_quicker_network_is_taken_where_the_shape_allows_it():
         for sizes in ((5, 16, 1), (5, 16, 2), (5, 8, 8, 1), (5, 1))
     ]
     assert kinds == [regression.OneOutput, *[regression.Regression] * 3]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 512, 1_300])
+@pytest.mark.parametrize("sizes", [(5, 16, 1), (4, 8, 8, 3), (3, 2)])
+def test_blocks_are_evaluated_as_the_whole(rows, sizes):
+    rng = np.random.default_rng(0)
+    layers = regression.initial_layers(rng, sizes)
+    x = rng.normal(size=(rows, sizes[0])).astype(np.float32)
+    found = regression.evaluate(layers, x)
+    assert found.shape == (rows, sizes[-1])
+    np.testing.assert_allclose(found, mlp(layers, x), rtol=1e-5, atol=1e-6)
 
 
 def test_a_batch_of_another_size_may_follow():

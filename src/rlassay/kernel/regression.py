@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rlassay import runtime
-from rlassay.kernel.forward import Layers, mlp, uniform_init
+from rlassay.kernel.forward import Layers, uniform_init
 
-BLOCK = 8_192  # rows evaluated at once
+BLOCK = 512  # rows evaluated at once
 CHUNK = 500  # gradient steps whose rows are drawn together, as in the compiled loop
 FIRST_DECAY, SECOND_DECAY, SMALLEST = 0.9, 0.999, 1e-8  # Adam's
 Made = TypeVar("Made")
@@ -176,9 +176,17 @@ def cosine(rate: float, step: int, steps: int) -> float:
 
 
 def evaluate(layers: Layers, inputs: np.ndarray) -> np.ndarray:
-    """Outputs for many rows, in blocks, so that hidden layers stay small."""
-    parts = [mlp(layers, inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
-    return np.concatenate(parts) if parts else np.zeros((0, len(layers[-1]["b"])), np.float32)
+    """Outputs for many rows, in blocks whose hidden layers stay in the processor's cache."""
+    found = np.empty((len(inputs), len(layers[-1]["b"])), np.float32)
+    for first in range(0, len(inputs), BLOCK):
+        x = inputs[first : first + BLOCK]
+        for layer in layers[:-1]:
+            x = x @ layer["w"]
+            x += layer["b"]
+            _rectify(x)
+        np.matmul(x, layers[-1]["w"], out=found[first : first + BLOCK])
+    found += layers[-1]["b"]
+    return found
 
 
 def stretches(steps: int, first: int, longest: int) -> list[tuple[int, int]]:
