@@ -19,9 +19,10 @@ from pathlib import Path
 from mutation_list import MUTATIONS
 from mutation_list_agents import MUTATIONS_AGENTS
 from mutation_list_readers import MUTATIONS_READERS
+from mutation_list_settled import MUTATIONS_SETTLED
 
 ROOT = Path(__file__).parent.parent
-ALL = dict(enumerate([*MUTATIONS, *MUTATIONS_AGENTS, *MUTATIONS_READERS], 1))
+ALL = dict(enumerate([*MUTATIONS, *MUTATIONS_AGENTS, *MUTATIONS_READERS, *MUTATIONS_SETTLED], 1))
 COPIED = ("src", "tests", "scripts", "results", "zoo", "pyproject.toml")
 
 

@@ -56,6 +56,8 @@ def main() -> None:
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         sys.exit("no browser found; install one with: sudo apt-get install chromium")
+    if shutil.which("pdftoppm") is None:  # draws what would be printed
+        sys.exit("pdftoppm not found; install it with: sudo apt-get install poppler-utils")
     from playwright.sync_api import sync_playwright
 
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:

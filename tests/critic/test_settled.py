@@ -12,9 +12,11 @@ from probes import Chain, walks
 from rlassay.critic import CriticSettings, Scaling, compiled, settled, targets
 from rlassay.critic.compiled import fit_networks
 from rlassay.critic.fit import fit_critic
+from rlassay.critic.learners import ContinuousLearner
 from rlassay.critic.targets import split_episodes, training_columns
 from rlassay.errors import SettingsError
 from rlassay.kernel import fitting, nets, regression
+from rlassay.kernel.forward import mlp
 from rlassay.scoring import plan
 from rlassay.stats import Resampling, clustered_error
 
@@ -27,12 +29,20 @@ def chain():
     return CHAIN.data(episodes=200, length=100)
 
 
-@pytest.mark.parametrize("sizes", [(5, 16, 1), (4, 8, 8, 3), (3, 2)])
-def test_ten_steps_equal_those_of_jax_and_optax(sizes):
+@pytest.mark.parametrize(
+    ("sizes", "kind"),
+    [
+        ((5, 16, 1), regression.Regression),
+        ((5, 16, 1), regression.OneOutput),
+        ((4, 8, 8, 3), regression.Regression),
+        ((3, 2), regression.Regression),
+    ],
+)
+def test_ten_steps_equal_those_of_jax_and_optax(sizes, kind):
     """Hand-written gradients and Adam against automatic ones, with a rate that changes from step to step."""
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(32, dims)).astype(np.float32) for dims in (sizes[0], sizes[-1]))
-    ours = regression.Regression(regression.initial_layers(np.random.default_rng(1), sizes))
+    ours = kind(regression.initial_layers(np.random.default_rng(1), sizes))
     theirs = nets.init_mlp(np.random.default_rng(1), sizes)
     rates = [regression.cosine(3e-3, step, 20) for step in range(10)]
     optimiser = optax.adam(lambda step: jnp.asarray(rates)[step])
@@ -45,6 +55,37 @@ def test_ten_steps_equal_those_of_jax_and_optax(sizes):
     for mine, other in zip(ours.copy_of_layers(), theirs, strict=True):
         for name in ("w", "b"):
             np.testing.assert_allclose(mine[name], other[name], rtol=1e-3, atol=2e-6)
+
+
+def test_the_quicker_network_is_taken_where_the_shape_allows_it():
+    rng = np.random.default_rng(0)
+    kinds = [
+        type(regression.network(regression.initial_layers(rng, sizes)))
+        for sizes in ((5, 16, 1), (5, 16, 2), (5, 8, 8, 1), (5, 1))
+    ]
+    assert kinds == [regression.OneOutput, *[regression.Regression] * 3]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 512, 1_300])
+@pytest.mark.parametrize("sizes", [(5, 16, 1), (4, 8, 8, 3), (3, 2)])
+def test_blocks_are_evaluated_as_the_whole(rows, sizes):
+    rng = np.random.default_rng(0)
+    layers = regression.initial_layers(rng, sizes)
+    x = rng.normal(size=(rows, sizes[0])).astype(np.float32)
+    found = regression.evaluate(layers, x)
+    assert found.shape == (rows, sizes[-1])
+    np.testing.assert_allclose(found, mlp(layers, x), rtol=1e-5, atol=1e-6)
+
+
+def test_a_batch_of_another_size_may_follow():
+    rng = np.random.default_rng(0)
+    layers = regression.initial_layers(rng, (5, 16, 1))
+    quick, plain = regression.OneOutput(layers), regression.Regression(layers)
+    for rows in (32, 7, 32):
+        x, y = rng.normal(size=(rows, 5)).astype(np.float32), np.ones((rows, 1), np.float32)
+        for network in (quick, plain):
+            network.learn(network.outputs(x) - y, 1e-2)
+    np.testing.assert_allclose(quick.weights, plain.weights, rtol=1e-3, atol=2e-6)
 
 
 def test_batches_are_those_of_the_compiled_loop():
@@ -97,16 +138,72 @@ def test_its_mean_is_that_of_the_returns_it_learned(chain):
 
 
 def test_it_goes_on_while_the_diagnosis_fails(chain, monkeypatch):
-    most = replace(SETTLE, steps=2_000)
-    assert fit_critic(chain, most).critic.curve["step"][-1] < 2_000
+    most = replace(SETTLE, steps=6_000)
+    assert fit_critic(chain, most).critic.curve["step"][-1] < 6_000
     monkeypatch.setattr(settled, "held_out_verdict", lambda critic, held: False)
-    assert fit_critic(chain, most).critic.curve["step"][-1] == 2_000
+    assert fit_critic(chain, most).critic.curve["step"][-1] == 6_000
 
 
 def test_it_goes_on_while_the_mean_moves(chain, monkeypatch):
     monkeypatch.setattr(settled, "SHARE_OF_INTERVAL", 0.0)
     most = replace(SETTLE, steps=2_000)
     assert fit_critic(chain, most).critic.curve["step"][-1] == 2_000
+
+
+def test_one_quiet_stretch_is_not_enough(chain, monkeypatch):
+    monkeypatch.setattr(settled, "_settled", lambda before, after: before is not None)
+    monkeypatch.setattr(settled, "held_out_verdict", lambda critic, held: True)
+    assert fit_critic(chain, SETTLE).critic.curve["step"][-1] == 1_500  # 500, and 500 twice
+    alternating = iter([False, True, False, True, True])
+    monkeypatch.setattr(settled, "_settled", lambda before, after: next(alternating))
+    assert fit_critic(chain, SETTLE).critic.curve["step"][-1] == 2_500
+
+
+@pytest.mark.parametrize("reached", [2.0, 0.0])
+def test_either_mean_keeps_it_going(reached):
+    still, moved = settled.Judged(1.0, 0.5), settled.Judged(reached, 0.5)
+    assert not settled._settled(None, [(still, still)])
+    assert settled._settled([(still, still)], [(still, still)])
+    for after in ((moved, still), (still, moved)):
+        assert not settled._settled([(still, still)], [after])
+        assert not settled._settled([(still, still)] * 2, [(still, still), after])
+
+
+def test_a_mean_is_judged_beside_its_own_interval():
+    rng = np.random.default_rng(0)
+    starts = np.arange(0, 2_000, 100)
+    values = np.repeat(rng.normal(size=20), 100) + rng.normal(size=2_000)
+    judged = settled.Judged.of(values, starts)
+    assert judged.mean == values.mean()
+    assert judged.allowed == pytest.approx(0.2 * 1.96 * clustered_error(values, starts))
+    assert settled.Judged.of(10 * values, starts).allowed == pytest.approx(10 * judged.allowed)
+    assert settled.Judged.of(values, starts[:1]).allowed == pytest.approx(0.01 * values.std())
+
+
+def test_probed_rows_know_their_episodes():
+    data = walks(episodes=30, seed=0)
+    training, _ = split_episodes(data, 10_000, 0.2, 0)
+    columns = training_columns(data, training, Scaling.of(data))
+    learner = ContinuousLearner(columns, Scaling.of(data), SETTLE, 0, (0.0, 1.0))
+    ends = np.append(learner.probe_starts[1:], len(learner.probe))
+    rows = [np.flatnonzero((columns.inputs == row).all(axis=1))[0] for row in learner.probe]
+    for first, last in zip(learner.probe_starts, ends, strict=True):
+        of = np.searchsorted(columns.starts, rows[first:last], side="right")
+        assert len(set(of)) == 1
+    assert len(learner.probe_starts) == len(columns.starts)
+    assert learner.random_values().shape == (len(learner.probe),)
+
+
+def test_the_rate_falls_in_every_stretch_and_from_stretch_to_stretch(chain):
+    training, _ = split_episodes(chain, SETTLE.rows, SETTLE.holdout, 0)
+    columns = training_columns(chain, training, Scaling.of(chain))
+    learner = ContinuousLearner(columns, Scaling.of(chain), SETTLE, 0, (0.0, 1.0))
+    highest = [learner._rate(first, first, last) for first, last in ((0, 500), (500, 1_000))]
+    assert highest == [3 * SETTLE.learning_rate] * 2
+    assert learner._rate(1_000, 1_000, 2_000) == pytest.approx(1.5 * SETTLE.learning_rate)
+    assert learner._rate(1_999, 1_000, 2_000) < 1e-5 * SETTLE.learning_rate
+    learner.settings = replace(SETTLE, decay=False)
+    assert learner._rate(1_000, 1_000, 2_000) == SETTLE.learning_rate
 
 
 def test_a_seed_does_not_depend_on_its_neighbours(chain):

@@ -303,3 +303,28 @@ def test_version_is_enough_for_a_report():
 def test_completion_prints_a_script():
     done = run("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert done.returncode == 0 and "_RLASSAY_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("rlassay sco", ["score"]),
+        ("rlassay score --fail", ["--fail-if"]),
+        ("rlassay score --preset p", ["paper"]),
+        ("rlassay score --scores q,return_t", ["q,return_top10"]),
+        ("rlassay compare --scores bwd.d", ["bwd.dual"]),
+        ("rlassay study tab", ["table1", "table2"]),
+        ("rlassay train td", ["td3bc"]),
+    ],
+)
+def test_completion_knows_our_names(words, offered):
+    count = str(len(words.split()) - 1)
+    done = run(_RLASSAY_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=count)
+    assert done.stdout.split() == offered, done.stderr
+
+
+def test_help_names_every_study():
+    from rlassay.study import STUDIES
+
+    shown = run("study", "--help").stdout
+    assert all(name in shown for name in STUDIES)

@@ -92,6 +92,18 @@ def test_the_terminal_and_markdown_say_it_in_words(folder, monkeypatch):
     assert f"- episode {SHAKEN}: " in page and "not run here" in page
 
 
+def test_reasons_wrap_and_commands_stay_whole(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    movement = json.loads(inspected(folder, "--json", "-"))["demonstrations"]
+    shown = inspected(folder).splitlines()
+    commands = movement["open"].values()
+    assert all(f"  {command}" in shown for command in commands)
+    others = [line for line in shown if line.strip() not in commands]
+    assert max(map(len, others)) <= 80
+    reasons = "; ".join(movement["watch"][0]["reasons"])
+    assert len(reasons) > 80 and reasons in " ".join(" ".join(shown).split())
+
+
 def test_movement_can_be_left_out(folder):
     assert "demonstrations" not in json.loads(inspected(folder, "--no-movement", "--json", "-"))
 

@@ -39,7 +39,7 @@ def test_the_short_card_is_five_scores_with_intervals_and_meanings():
     assert "Best tenth" in line_of(text, "return_top10")
     names = [line.split()[0] for line in text.splitlines() if " ↑ " in line or " ↓ " in line]
     assert names[:5] == ["return", "return_top10", "q", "bwd", "bc_error"]
-    assert "5 more scores with --all" in text
+    assert "; more scores with --all" in text
 
 
 def test_all_shows_every_score_in_groups_and_bwd_once():
@@ -195,6 +195,16 @@ def test_pipes_and_no_color_get_no_escape_codes(monkeypatch):
     monkeypatch.delenv("NO_COLOR")
     monkeypatch.setenv("TERM", "xterm-256color")
     assert "\x1b[33m" in printed(show_cards, [make_card()], force_terminal=True)
+
+
+def test_the_label_of_the_verdict_is_what_stands_out(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    label = {"verdict": {"label": "expert-like", "reason": "because"}}
+    card = replace(make_card(), **label)
+    told = printed(show_cards, [card], force_terminal=True)
+    line = next(line for line in told.splitlines() if "expert-like" in line)
+    assert line.startswith("\x1b[2mverdict \x1b[0m\x1b[1;32mexpert-like\x1b[0m")
+    assert "\x1b" not in line.split("expert-like\x1b[0m")[1]  # the reason is plain
 
 
 def test_terminals_without_unicode_get_ascii():

@@ -33,7 +33,8 @@ def test_numbers_are_readable(value, text):
 def test_summary_gives_value_interval_and_place():
     text = " ".join(words.summary(make_card()))
     score = make_card()["return"]
-    assert f"{words.number(score.value)} (95 % interval {words.interval(score)})" in text
+    value, span = words.value_and_interval(score)
+    assert f"{value} (95 % interval {span})" in text
     assert f"{round(100 * score.relative)} % of the way" in text
     assert "120 episodes" in text
 

@@ -10,12 +10,15 @@ from small import SMALL
 
 import rlassay
 from probes import walks
+from rlassay import critic, runtime
 from rlassay.engine.inventory import stored_runs
 from rlassay.formats import load, save
 from rlassay.scoring import SCORES, compare
+from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.cloning import Recorded, clone_until_settled
 from rlassay.scoring.registry import FIRST_ASKED
 from rlassay.scoring.settings import BaselineSettings, plan, until_settled
+from rlassay.scoring.stored import asked_of
 from rlassay.scoring.verbs import asked_scores
 
 QUICK = {key: value for key, value in SMALL.items() if not key.startswith("transport.")}
@@ -109,6 +112,49 @@ def test_a_clone_stops_once_its_error_has_settled():
     error = cloned.cloning_errors(1, parts[1].states, parts[1].actions).mean()
     noise = 0.09 / actions.var(axis=0).mean()
     assert noise < error < 1.4 * noise
+
+
+def test_the_clone_made_beside_the_critic_is_the_one_made_alone(path, monkeypatch):
+    begun = []
+    ahead = Assessment.clone_ahead
+
+    def spied(self):
+        ahead(self)
+        begun.append(self._ahead is not None)
+
+    monkeypatch.setattr(Assessment, "clone_ahead", spied)
+    made = []
+    counted = lambda *asked: made.append(1) or clone_until_settled(*asked)  # noqa: E731
+    monkeypatch.setattr("rlassay.scoring.assessment.clone_until_settled", counted)
+    both = rlassay.score(path, scores=["q", "bc_error"], settings=QUICK)
+    assert len(made) == 1
+    alone = rlassay.score(path, scores=["bc_error"], settings=QUICK)
+    assert begun == [runtime.available_cores() > 1]
+    assert both["bc_error"] == alone["bc_error"]
+    monkeypatch.setattr(runtime, "available_cores", lambda: 1)
+    one_core = rlassay.score(path, scores=["q", "bc_error"], settings=QUICK)
+    assert begun[1:] == [False] and one_core["bc_error"] == both["bc_error"]
+    off = {"baselines.fit_settle": False, "critic.settle": False}
+    rlassay.score(path, scores=["q", "bc_error"], settings={**QUICK, **off})
+    assert begun[2:] == [False]
+
+
+def test_what_goes_wrong_beside_the_critic_is_told(path, monkeypatch):
+    def broken(*asked):
+        raise ValueError("broken")
+
+    monkeypatch.setattr("rlassay.scoring.assessment.clone_until_settled", broken)
+    monkeypatch.setattr(runtime, "available_cores", lambda: 2)
+    with pytest.raises(ValueError, match="broken"):
+        rlassay.score(path, scores=["q", "bc_error"], settings=QUICK)
+
+
+def test_cards_of_another_way_to_settle_are_made_again(monkeypatch):
+    asked = [plan("default"), until_settled(plan("default"))]
+    before = [asked_of(chosen, ["q"], [0], {}) for chosen in asked]
+    monkeypatch.setattr(critic, "SETTLED_REVISION", 99)
+    after = [asked_of(chosen, ["q"], [0], {}) for chosen in asked]
+    assert before[0] == after[0] and before[1] != after[1]
 
 
 def test_no_jax_is_needed(path, tmp_path):

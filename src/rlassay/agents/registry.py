@@ -17,6 +17,7 @@ from rlassay.agents.discrete import dqn
 from rlassay.agents.discrete import iql as discrete_iql
 from rlassay.agents.discrete import onestep as discrete_onestep
 from rlassay.errors import SettingsError
+from rlassay.words import suggest
 
 AGENTS: dict[str, AgentKind] = {
     "bc": bc.KIND,
@@ -56,9 +57,8 @@ def agent_kind(name: str, discrete: bool = False) -> AgentKind:
             allowed=list(known),
             got=name,
         )
-    raise SettingsError(
-        "unknown agent", allowed=list({**known, **agents_for(not discrete)}), got=name
-    )
+    allowed = list({**known, **agents_for(not discrete)})
+    raise SettingsError(f"unknown agent{suggest(name, allowed)}", allowed=allowed, got=name)
 
 
 def refuse_unknown(name: str) -> None:

@@ -21,7 +21,9 @@ from rlassay.cli.options import (
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("collect")(collect_command)
+    app.command("collect", short_help="Train, keep actors at seven levels, write graded datasets.")(
+        collect_command
+    )
 
 
 def collect_command(

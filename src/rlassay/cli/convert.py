@@ -12,7 +12,7 @@ from rlassay.cli.options import Reading, reads_data, say
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("convert")(convert_command)
+    app.command("convert", short_help="Write a dataset in another format.")(convert_command)
 
 
 @reads_data

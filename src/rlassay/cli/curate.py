@@ -27,7 +27,9 @@ Preset = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this module to the app."""
-    app.command("curate")(curate_command)
+    app.command(
+        "curate", short_help="Keep the episodes that are worth it: a copy, a mask or weights."
+    )(curate_command)
 
 
 @reads_data(mask="--from-mask")

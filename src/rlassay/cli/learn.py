@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("learn")(learn_command)
+    app.command("learn", short_help="Write what good datasets meet: rules to hold others to.")(
+        learn_command
+    )
 
 
 @reads_data

@@ -28,7 +28,9 @@ PARTIAL = 3  # exit code: some runs failed, the others are reported
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("oracle")(oracle_command)
+    app.command("oracle", short_help="Train a profile's agents on each dataset: their mean score.")(
+        oracle_command
+    )
 
 
 @reads_data

@@ -12,7 +12,9 @@ from rlassay.cli.options import JsonOption, PathArgument, Reading, emit_json, re
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("repair")(repair_command)
+    app.command("repair", short_help="Write a copy without the faults that `inspect` finds.")(
+        repair_command
+    )
 
 
 @reads_data

@@ -12,7 +12,9 @@ from rlassay.cli.options import in_existing_folder, require_outputs, say_written
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("report")(report_command)
+    app.command("report", short_help="Render saved cards, comparisons or curations as one page.")(
+        report_command
+    )
 
 
 def report_command(

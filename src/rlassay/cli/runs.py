@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(runs_app, name="runs")
 
 
-@runs_app.command("list")
+@runs_app.command("list", short_help="List the runs of the store, the latest first.")
 def list_command(
     state: StateOption = None,
     study: StudyOption = None,
@@ -93,7 +93,7 @@ def show_command(
         say(line)
 
 
-@runs_app.command("clean")
+@runs_app.command("clean", short_help="Remove leftovers, and the runs that are asked for.")
 def clean_command(
     older_than: OlderOption = None,
     study: StudyOption = None,

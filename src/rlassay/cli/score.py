@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rlassay.cli import gating, many
+from rlassay.cli import completing, gating, many
 from rlassay.cli.many import OutOption, WorkersOption
 from rlassay.cli.options import (
     AddressOption,
@@ -30,11 +30,21 @@ if TYPE_CHECKING:
     from rlassay.results.card import Scorecard
 
 PresetOption = Annotated[
-    str, typer.Option("--preset", help="default, paper (Algorithm 1 as printed) or fast.")
+    str,
+    typer.Option(
+        "--preset",
+        help="default, paper (Algorithm 1 as printed) or fast.",
+        autocompletion=completing.among(completing.presets),
+    ),
 ]
 ScoresOption = Annotated[
     str | None,
-    typer.Option("--scores", metavar="A,B", help="Only these scores."),
+    typer.Option(
+        "--scores",
+        metavar="A,B",
+        help="Only these scores.",
+        autocompletion=completing.among(completing.scores),
+    ),
 ]
 ReferenceOption = Annotated[
     str | None,

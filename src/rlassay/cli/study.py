@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rlassay.cli import completing
 from rlassay.cli.options import (
     AddressOption,
     EngineOption,
@@ -23,7 +24,8 @@ NameArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, verdict, cql, real, demonstrations or discrete.",
+        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, conflict, parts, worlds, verdict, cql, real, demonstrations or discrete.",
+        autocompletion=completing.among(completing.studies),
     ),
 ]
 DataOption = Annotated[
@@ -44,7 +46,7 @@ OracleOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("study")(study_command)
+    app.command("study", short_help="Reproduce a table or figure of the paper.")(study_command)
 
 
 def study_command(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from rlassay.cli import completing
 from rlassay.cli.options import (
     JsonOption,
     Reading,
@@ -34,13 +35,19 @@ WeightsOption = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command of this module to the app."""
-    app.command("train")(train_command)
+    app.command("train", short_help="Train one agent on a dataset; a stopped run continues.")(
+        train_command
+    )
 
 
 @reads_data
 def train_command(
     agent: Annotated[
-        str, typer.Argument(help="bc, awac, onestep, cql, iql; td3bc, xql; dqn: discrete actions.")
+        str,
+        typer.Argument(
+            help="bc, awac, onestep, cql, iql; td3bc, xql; dqn: discrete actions.",
+            autocompletion=completing.among(completing.agents),
+        ),
     ],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The dataset.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the run.")],

@@ -7,11 +7,13 @@ from rlassay.critic.model import Critic, Scaling
 from rlassay.critic.settings import FAST, PAPER, CriticSettings, refuse_idle_settings
 
 REVISION = 1  # raised whenever the numbers of a critic change
+SETTLED_REVISION = 2  # the same of one that ends once it has settled, which no study has
 
 __all__ = [
     "FAST",
     "PAPER",
     "REVISION",
+    "SETTLED_REVISION",
     "Critic",
     "CriticSettings",
     "Scaling",

@@ -18,6 +18,8 @@ from rlassay.kernel import choices, regression
 from rlassay.kernel.regression import Regression
 
 RECORD = 100  # steps between two points of the training curve
+FIRST_RATE = 3.0  # times the learning rate of a fit that goes through all steps
+AT_FULL_RATE = 1_000  # steps; a stretch that ends later has a lower rate
 PROBE_ROWS = 2_000  # rows whose mean value makes the training curve
 NETWORK_STREAM, PROBE_STREAM = 102, 103
 Point = tuple[int, float, float]  # step, loss, mean value
@@ -48,7 +50,10 @@ class Learner(ABC):
         self.centre, self.spread = scale[0], scale[1] or 1.0
         self.observation_dim, self.inputs = columns.observation_dim, columns.inputs
         self.kept = usable_rows(columns)
-        self.probe = columns.inputs[:: max(1, len(columns.inputs) // PROBE_ROWS)][:PROBE_ROWS]
+        probed = np.arange(len(columns.inputs))[:: max(1, len(columns.inputs) // PROBE_ROWS)]
+        self.probe = columns.inputs[probed[:PROBE_ROWS]]
+        episodes = np.searchsorted(columns.starts, probed[:PROBE_ROWS], side="right")
+        self.probe_starts = np.unique(episodes, return_index=True)[1]
         self.q, self.beside = self.networks(np.random.default_rng([seed, NETWORK_STREAM]), scaling)
 
     @abstractmethod
@@ -64,8 +69,8 @@ class Learner(ABC):
         """Mean output of Q for the recorded actions of the probed rows."""
 
     @abstractmethod
-    def random_mean(self) -> float:
-        """The same for random actions."""
+    def random_outputs(self) -> np.ndarray:
+        """Outputs of Q for random actions, one a probed row."""
 
     @abstractmethod
     def learn_q(self, rows: np.ndarray, wanted: np.ndarray, rate: float) -> Lesson:
@@ -75,9 +80,9 @@ class Learner(ABC):
     def learn_beside(self, lessons: Sequence[Lesson]) -> None:
         """The same steps of the other network."""
 
-    def means(self, values: np.ndarray) -> tuple[float, float]:
-        """Mean value of the recorded actions, and of random ones."""
-        return float(values.mean()), self._value(self.random_mean())
+    def random_values(self) -> np.ndarray:
+        """Values of random actions at the probed rows."""
+        return self.centre + self.spread * self.random_outputs()
 
     def _value(self, output: float) -> float:
         return float(self.centre + self.spread * output)
@@ -117,8 +122,12 @@ class Learner(ABC):
         return points
 
     def _rate(self, step: int, first: int, last: int) -> float:
+        """Falling to zero in every stretch, from a height that falls as stretches grow: each covers about as much ground."""
         rate = self.settings.learning_rate
-        return regression.cosine(rate, step - first, last - first) if self.settings.decay else rate
+        if not self.settings.decay:
+            return rate
+        highest = FIRST_RATE * rate * min(1.0, AT_FULL_RATE / last)
+        return regression.cosine(highest, step - first, last - first)
 
 
 class ContinuousLearner(Learner):
@@ -130,7 +139,7 @@ class ContinuousLearner(Learner):
         self.random[:, self.observation_dim :] = drawn[:, self.observation_dim :]
         hidden = self.settings.hidden
         sizes = (self.inputs.shape[1], *hidden, 1), (self.observation_dim, *hidden, 1)
-        q, v = (Regression(regression.initial_layers(rng, each)) for each in sizes)
+        q, v = (regression.network(regression.initial_layers(rng, each)) for each in sizes)
         return q, v
 
     def parameters(self) -> dict[str, Layers]:
@@ -139,8 +148,8 @@ class ContinuousLearner(Learner):
     def recorded_mean(self) -> float:
         return _mean_output(self.q, self.probe)
 
-    def random_mean(self) -> float:
-        return _mean_output(self.q, self.random)
+    def random_outputs(self) -> np.ndarray:
+        return regression.evaluate(self.q.layers, self.random)[:, 0].astype(np.float64)
 
     def recentre(self, values: np.ndarray, returns: np.ndarray) -> float:
         """Q as ever, and V along with it."""
@@ -178,9 +187,9 @@ class DiscreteLearner(Learner):
     def recorded_mean(self) -> float:
         return float(recorded_outputs(self.q.layers, self.probe).mean())
 
-    def random_mean(self) -> float:
-        """Of every action alike."""
-        return _mean_output(self.q, self.probe[:, :-1])
+    def random_outputs(self) -> np.ndarray:
+        """The mean over all actions of a state."""
+        return regression.evaluate(self.q.layers, self.probe[:, :-1]).mean(axis=1, dtype=np.float64)
 
     def learn_q(self, rows: np.ndarray, wanted: np.ndarray, rate: float) -> Lesson:
         outputs, places = self.q.outputs(self.states.take(rows, axis=0)), self.places.take(rows)

@@ -1,13 +1,14 @@
 """The same critic in a fraction of the steps: trained in stretches until its mean value has settled, in NumPy.
 
 Each stretch has its own decay of the rate and starts from returns computed anew. Training ends when the mean value, of the
-recorded and of random actions, moved little over the last stretch beside its interval from episodes, and the diagnosis on
-held-out episodes passes or cannot be asked; else it goes on to `critic.steps`.
+recorded and of random actions, moved little over each of the last two stretches beside its interval from episodes, and the
+diagnosis on held-out episodes passes or cannot be asked; else it goes on to `critic.steps`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from rlassay.stats import clustered_error
 SHARE_OF_INTERVAL = 0.2  # of the half-width; what the mean may move over the last stretch
 SHARE_OF_DEVIATION = 0.01  # the same where one episode leaves no interval
 HALF_WIDTH = 1.96  # standard errors
+QUIET_STRETCHES = 2  # one after another, so that a slow creep is not taken for rest
 FIRST_STRETCH = 500  # steps
 OnProgress = Callable[[int, str], None]
 
@@ -46,7 +48,7 @@ def fit_until_settled(
         parameters = tuple(learner.parameters() for learner in learners)
         return critic_kind(scaling)(settings, tuple(seeds), scaling, parameters, *scale, curve)
 
-    returns, before = [at_first] * len(seeds), None
+    returns, before, quiet = [at_first] * len(seeds), None, 0
     for first, last in regression.stretches(settings.steps, FIRST_STRETCH, settings.refresh):
         points = regression.for_every_seed(
             lambda k, span=(first, last), wanted=returns: learners[k].train(wanted[k], *span),
@@ -57,11 +59,10 @@ def fit_until_settled(
         now = critic()
         curve["value"][-1] += float(np.mean(shifts))
         on_progress(last, f"value {curve['value'][-1]:.4g}")
-        means = [learner.means(each) for learner, each in zip(learners, values, strict=True)]
-        settled = before is not None and _settled(columns, values, before, means)
-        if settled and held_out_verdict(now, held) is not False:
+        judged = [_judged(columns, *each) for each in zip(learners, values, strict=True)]
+        quiet, before = quiet + 1 if _settled(before, judged) else 0, judged
+        if quiet >= QUIET_STRETCHES and held_out_verdict(now, held) is not False:
             break
-        before = means
         if last < settings.steps:
             returns = [bootstrapped_returns(now, k, columns, values[k]) for k in range(len(seeds))]
     return critic()
@@ -86,18 +87,35 @@ def _add_to_curve(curve: dict[str, list], points: Sequence[Sequence[Point]]) -> 
             curve[name].append(int(number) if name == "step" else float(number))
 
 
+class Judged(NamedTuple):
+    """A mean, and by how much it may move."""
+
+    mean: float
+    allowed: float
+
+    @classmethod
+    def of(cls, values: np.ndarray, starts: np.ndarray) -> Judged:
+        """Beside what episodes leave open of the mean; one episode leaves nothing open, then beside the deviation."""
+        allowed = SHARE_OF_INTERVAL * HALF_WIDTH * clustered_error(values, starts)
+        if len(starts) < 2:
+            allowed = SHARE_OF_DEVIATION * float(values.std())
+        return cls(float(values.mean()), allowed)
+
+
+def _judged(columns: Columns, learner: Learner, values: np.ndarray) -> tuple[Judged, Judged]:
+    """Of the recorded actions, and of random ones: `q` and `bwd` are made of them."""
+    random = Judged.of(learner.random_values(), learner.probe_starts)
+    return Judged.of(values, columns.starts), random
+
+
 def _settled(
-    columns: Columns,
-    values: Sequence[np.ndarray],
-    before: Sequence[tuple[float, float]],
-    after: Sequence[tuple[float, float]],
+    before: Sequence[tuple[Judged, Judged]] | None, after: Sequence[tuple[Judged, Judged]]
 ) -> bool:
-    """Whether the means, of every seed, moved little beside what episodes leave open."""
-    for each, old, new in zip(values, before, after, strict=True):
-        error = clustered_error(each, columns.starts)
-        allowed = SHARE_OF_INTERVAL * HALF_WIDTH * error
-        if len(columns.starts) < 2:
-            allowed = SHARE_OF_DEVIATION * float(each.std())
-        if max(abs(np.subtract(new, old))) > allowed:
-            return False
-    return True
+    """Whether the means, of every seed, moved little over the last stretch."""
+    if before is None:
+        return False
+    return all(
+        abs(new.mean - old.mean) <= new.allowed
+        for olds, news in zip(before, after, strict=True)
+        for old, new in zip(olds, news, strict=True)
+    )

@@ -23,7 +23,7 @@ from rlassay.formats import hub
 from rlassay.formats.guards import holding_at_most, refusing
 from rlassay.formats.mapping import column_map, map_text
 from rlassay.formats.options import ReadOptions
-from rlassay.words import suggest_path
+from rlassay.words import suggest, suggest_path
 
 READ_FORMATS = (
     "d4rl",
@@ -81,7 +81,8 @@ def load(
 def require_format(name: str | None) -> None:
     """Refuse a format that no reader has: of all files alike, so not a file's fault."""
     if name is not None and name not in READ_FORMATS:
-        raise SettingsError("unknown format", allowed=READ_FORMATS, got=name)
+        meant = suggest(name, READ_FORMATS)
+        raise SettingsError(f"unknown format{meant}", allowed=READ_FORMATS, got=name)
 
 
 def with_extras(data: Dataset, source: Any, **options: Any) -> Dataset:

@@ -14,6 +14,7 @@ from rlassay.data.references import reference_for
 from rlassay.errors import DatasetError
 from rlassay.formats.guards import json_value
 from rlassay.formats.options import ReadOptions
+from rlassay.words import suggest
 
 UNBOUNDED = 1e30  # spaces without bounds state infinity or the largest float
 NO_REWARDS = Note(
@@ -122,8 +123,9 @@ def chosen_keys(parts: Mapping[str, Any], options: ReadOptions, what: str) -> li
     wanted = options.observation_keys if what == "observations" else None
     unknown = [key for key in wanted or () if key not in parts]
     if unknown or not parts:
+        meant = suggest(unknown[0], parts) if unknown else ""
         raise DatasetError(
-            f"unknown key of the {what}", allowed=sorted(parts), got=unknown or "none"
+            f"unknown key of the {what}{meant}", allowed=sorted(parts), got=unknown or "none"
         )
     return list(wanted) if wanted else sorted(parts)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.errors import DatasetError, SettingsError
+from rlassay.words import suggest
 
 # role: what it says of a row, and the names by which sources call it
 ROLES = {
@@ -90,7 +91,8 @@ def _checked(entries: dict[str, Any]) -> ColumnMap:
     for role, names in entries.items():
         listed = names if isinstance(names, list | tuple) else str(names).split("+")
         if role not in ROLES:
-            raise SettingsError("unknown role in the map", allowed=tuple(ROLES), got=role)
+            meant = suggest(role, ROLES)
+            raise SettingsError(f"unknown role in the map{meant}", allowed=tuple(ROLES), got=role)
         if not listed or not all(isinstance(n, str | int) and str(n).strip() for n in listed):
             raise SettingsError(f"the map names no column for {role}", got=names)
         found.append((role, tuple(str(n).strip() for n in listed)))

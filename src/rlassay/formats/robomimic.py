@@ -21,6 +21,7 @@ from rlassay.formats.assemble import assemble, chosen_keys, join_vectors, left_o
 from rlassay.formats.d3rlpy_format import empty_note
 from rlassay.formats.guards import Budget, parsed_object
 from rlassay.formats.options import ReadOptions
+from rlassay.words import suggest
 
 FORMAT = "robomimic"
 COLUMNS = ("actions", "rewards", "dones", "obs", "next_obs")
@@ -87,7 +88,11 @@ def chosen_demos(file: h5py.File, data: h5py.Group, mask: str | None) -> list[st
         group = hdf5.child(file, "mask")
         filters = hdf5.names(group) if isinstance(group, h5py.Group) else []
         if mask not in filters:
-            raise DatasetError("unknown mask", allowed=filters or "none in this file", got=mask)
+            raise DatasetError(
+                f"unknown mask{suggest(mask, filters)}",
+                allowed=filters or "none in this file",
+                got=mask,
+            )
         wanted = set(hdf5.strings(group, mask))  # type: ignore[arg-type]
         if not wanted or not wanted <= demos:
             raise DatasetError(

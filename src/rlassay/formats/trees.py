@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.errors import DatasetError
-from rlassay.formats import hub, lerobot, minari_format
+from rlassay.formats import hub
 
 FILES = (
     ".hdf5",
@@ -119,6 +119,8 @@ def _dataset_around(path: Path, root: Path) -> Path | None:
 
 def _is_dataset_folder(path: Path) -> bool:
     """A Minari or LeRobot dataset; a Minari dataset's `data` folder alone is not one."""
+    from rlassay.formats import lerobot, minari_format  # with h5py and Arrow, for folders alone
+
     if path.name == "data" and minari_format.data_folder(path.parent) == path:
         return False
     try:

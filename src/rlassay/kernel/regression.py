@@ -7,6 +7,7 @@ can go on in stretches until its result has settled.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,9 +16,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rlassay import runtime
-from rlassay.kernel.forward import Layers, mlp, uniform_init
+from rlassay.kernel.forward import Layers, uniform_init
 
-BLOCK = 8_192  # rows evaluated at once
+BLOCK = 512  # rows evaluated at once
 CHUNK = 500  # gradient steps whose rows are drawn together, as in the compiled loop
 FIRST_DECAY, SECOND_DECAY, SMALLEST = 0.9, 0.999, 1e-8  # Adam's
 Made = TypeVar("Made")
@@ -51,7 +52,7 @@ class Regression:
         for layer in self.layers[:-1]:
             x = self._active[-1] @ layer["w"]
             x += layer["b"]
-            self._active.append(np.maximum(x, 0, out=x))
+            self._active.append(_rectify(x))
         return self._active[-1] @ self.layers[-1]["w"] + self.layers[-1]["b"]
 
     def learn(self, error: np.ndarray, rate: float) -> None:
@@ -89,6 +90,61 @@ class Regression:
         return [{name: leaf.copy() for name, leaf in layer.items()} for layer in self.layers]
 
 
+class OneOutput(Regression):
+    """A network of one hidden layer and one output, in two thirds of the time.
+
+    A column of ones beside the inputs makes one matrix of the first layer's weights and biases. Its slope is that of the
+    outputs, spread over the units that are active, times the weights behind them: the slope of every unit is never formed.
+    """
+
+    def __init__(self, layers: Layers):
+        super().__init__(layers)
+        rows, width = layers[0]["w"].shape
+        first = slice(0, (rows + 1) * width)  # weights, then biases
+        self._first, self._first_slopes = (
+            vector[first].reshape(rows + 1, width) for vector in (self.weights, self.gradient)
+        )
+        self._resize(0)
+
+    def _resize(self, batch: int) -> None:
+        rows, width = self._first.shape
+        self._inputs = np.ones((batch, rows), np.float32)
+        self._hidden, self._switched = (np.zeros((batch, width), np.float32) for _ in range(2))
+
+    def outputs(self, inputs: np.ndarray) -> np.ndarray:
+        if len(inputs) != len(self._inputs):
+            self._resize(len(inputs))
+        self._inputs[:, :-1] = inputs
+        np.matmul(self._inputs, self._first, out=self._hidden)
+        _rectify(self._hidden)
+        return self._hidden @ self.layers[-1]["w"] + self.layers[-1]["b"]
+
+    def descend(self, slope: np.ndarray, rate: float) -> None:
+        last, slopes = self.layers[-1], self._slopes[-1]
+        np.matmul(self._hidden.T, slope, out=slopes["w"])
+        np.sum(slope, axis=0, out=slopes["b"])
+        np.copyto(self._switched, self._hidden > 0)
+        np.matmul((self._inputs * slope).T, self._switched, out=self._first_slopes)
+        self._first_slopes *= last["w"].T
+        self._adam(rate)
+
+
+def network(layers: Layers) -> Regression:
+    """The quicker kind where the shape allows it."""
+    one = len(layers) == 2 and layers[-1]["w"].shape[1] == 1
+    return OneOutput(layers) if one else Regression(layers)
+
+
+def _rectify(x: np.ndarray) -> np.ndarray:
+    """Negative numbers become 0, in place; against an array of zeros in a quarter of the time it takes against a number."""
+    return np.maximum(x, _zeros(x.shape), out=x)
+
+
+@functools.lru_cache(maxsize=16)
+def _zeros(shape: tuple[int, ...]) -> np.ndarray:
+    return np.zeros(shape, np.float32)
+
+
 def _times_transposed(slope: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """slope @ weights.T; for one output that is an outer product, which BLAS takes four times as long for."""
     return slope * weights.T if weights.shape[1] == 1 else slope @ weights.T
@@ -120,9 +176,17 @@ def cosine(rate: float, step: int, steps: int) -> float:
 
 
 def evaluate(layers: Layers, inputs: np.ndarray) -> np.ndarray:
-    """Outputs for many rows, in blocks, so that hidden layers stay small."""
-    parts = [mlp(layers, inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
-    return np.concatenate(parts) if parts else np.zeros((0, len(layers[-1]["b"])), np.float32)
+    """Outputs for many rows, in blocks whose hidden layers stay in the processor's cache."""
+    found = np.empty((len(inputs), len(layers[-1]["b"])), np.float32)
+    for first in range(0, len(inputs), BLOCK):
+        x = inputs[first : first + BLOCK]
+        for layer in layers[:-1]:
+            x = x @ layer["w"]
+            x += layer["b"]
+            _rectify(x)
+        np.matmul(x, layers[-1]["w"], out=found[first : first + BLOCK])
+    found += layers[-1]["b"]
+    return found
 
 
 def stretches(steps: int, first: int, longest: int) -> list[tuple[int, int]]:

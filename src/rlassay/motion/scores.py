@@ -19,6 +19,7 @@ from rlassay.motion.smoothness import jitter, smoothness, tremor
 from rlassay.motion.tasks import task_mismatch
 from rlassay.motion.tracking import lag_error, tracking_error
 from rlassay.motion.trajectories import Motion
+from rlassay.words import suggest
 
 Direction = Literal["higher", "lower"]
 ADJUSTED = ".adjusted"  # suffix of a score without what it owes to the episode's length
@@ -148,7 +149,8 @@ def known_names() -> list[str]:
 def episode_score(name: str) -> EpisodeScore:
     """The score behind a name; the adjusted form has the direction of the raw one."""
     if name not in known_names():
-        raise SettingsError("unknown episode score", allowed=known_names(), got=name)
+        meant = suggest(name, known_names())
+        raise SettingsError(f"unknown episode score{meant}", allowed=known_names(), got=name)
     return EPISODE_SCORES[name.removesuffix(ADJUSTED)]
 
 

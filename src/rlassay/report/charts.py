@@ -224,6 +224,7 @@ def _ranking_row(card: Scorecard, name: str) -> Spec | None:
         "value": rounded([score.value])[0],
         "interval": rounded([low, high]) if score.interval else None,
         "seeds": rounded(score.per_seed),
+        "text": words.value_and_interval(score),
     }
 
 

@@ -25,23 +25,30 @@ JOINTS = 60  # columns of each kind in the page's table
 # -- in words --------------------------------------------------------------------------------------------------------
 
 
-def lines(told: Mapping[str, Any]) -> list[str]:
-    """What is said, one paragraph a line."""
+def watched(told: Mapping[str, Any]) -> list[str]:
+    """The episodes worth watching and why, one a line behind their heading."""
     watch = told["watch"]
     found = ["worth watching:" if watch else "no episode stands out in any score of movement"]
-    for one in watch:
-        found.append(f"  episode {one['episode']}: {'; '.join(one['reasons'])}")
-    if told.get("open"):
-        found += [OPENED, *(f"  {command}" for command in told["open"].values())]
-    return found
+    return found + [f"episode {one['episode']}: {'; '.join(one['reasons'])}" for one in watch]
+
+
+def opened(told: Mapping[str, Any]) -> list[str]:
+    """How to open the first of them, one command a line behind their heading; nothing where nobody knows."""
+    commands = (told.get("open") or {}).values()
+    return [OPENED, *commands] if commands else []
 
 
 def show_demonstrations(told: Mapping[str, Any], console: Console) -> None:
     """Print the episodes worth watching, then what is said about all of them, then what to do next."""
+    from rich.padding import Padding
     from rich.text import Text
 
-    for line in lines(told):
-        console.print(Text(printable(line)), soft_wrap=True)  # whole, so that it can be copied
+    heading, *episodes = watched(told)
+    console.print(Text(heading))
+    for line in episodes:
+        console.print(Padding(Text(printable(line)), (0, 0, 0, 2), expand=False))
+    for depth, line in enumerate(opened(told)):  # commands whole, so that they can be copied
+        console.print(Text(f"  {printable(line)}" if depth else line), soft_wrap=depth > 0)
     for finding in told["findings"]:
         label = (finding["status"].upper(), STYLES[finding["status"]])
         console.print(Text.assemble(label, f" {printable(finding['message'])}"))
@@ -54,7 +61,7 @@ def show_demonstrations(told: Mapping[str, Any], console: Console) -> None:
 
 def markdown(told: Mapping[str, Any]) -> str:
     """The same as Markdown, behind the table of checks."""
-    said = [line.strip() for line in lines(told)]
+    said = [*watched(told), *opened(told)]
     said += [f"{one['status']}: {one['message']}" for one in told["findings"]]
     return "".join(f"\n- {printable(line)}" for line in said) + "\n"
 

@@ -27,7 +27,7 @@ def show_inspection(inspection: Inspection, console: Console) -> None:
         for check in inspection.checks:
             console.print(Text.assemble(*_label(check), f" {check.name}: {details(check)}"))
     else:
-        console.print(_table(inspection))
+        _table(inspection, console)
     verdict = Text(f"{inspection.status.upper()}: {count(inspection)}", STYLES[inspection.status])
     console.print(verdict)
     command = whole_command(check.remedy for check in inspection.checks)
@@ -50,17 +50,16 @@ def show_findings(inspection: Inspection, console: Console) -> None:
             console.print(line)
 
 
-def _table(inspection: Inspection):
-    from rich.table import Table
+def _table(inspection: Inspection, console: Console) -> None:
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    table.add_column("", no_wrap=True)
-    table.add_column("check", no_wrap=True)
-    table.add_column("finding", overflow="fold")
-    for check in inspection.checks:
-        table.add_row(Text.assemble(*_label(check)), Text(check.name), Text(details(check)))
-    return table
+    from rlassay.report.table import Column, show_table
+
+    columns = (Column(""), Column("check"), Column("finding", fold=True))
+    rows = [
+        (Text.assemble(*_label(check)), check.name, details(check)) for check in inspection.checks
+    ]
+    show_table(columns, rows, console)
 
 
 def _label(check: Check) -> list[tuple[str, str]]:
@@ -108,19 +107,22 @@ def markdown(inspection: Inspection) -> str:
 
 def show_repair(told: Mapping[str, Any], console: Console) -> None:
     """What each rule did, and the state before and after, from the JSON of `rlassay.repair/1`."""
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, show_header=True, header_style="bold")
-    table.add_column("rule", no_wrap=True)
-    table.add_column("rows", justify="right")
-    table.add_column("episodes", justify="right")
-    table.add_column("what was done", overflow="fold")
-    for rule in told["rules"]:
-        cells = (rule["name"], f"{rule['rows']:,}", f"{rule['episodes']:,}", rule["message"])
-        table.add_row(*(Text(cell) for cell in cells))
+    from rlassay.report.table import Column, show_table
+
+    columns = (
+        Column("rule"),
+        Column("rows", "right"),
+        Column("episodes", "right"),
+        Column("what was done", fold=True),
+    )
+    rows = [
+        (rule["name"], f"{rule['rows']:,}", f"{rule['episodes']:,}", rule["message"])
+        for rule in told["rules"]
+    ]
     console.print(Text(str(told["source"])))
-    console.print(table)
+    show_table(columns, rows, console)
     for when in ("before", "after"):
         state = told[when]
         found = ", ".join(f"{name} {status}" for name, status in state["findings"].items())

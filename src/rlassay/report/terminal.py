@@ -92,8 +92,8 @@ def _print_verdict(told: Told, console: Console) -> None:
     if told.label is None:
         _line(console, f"no verdict: {told.why}", "yellow")
         return
-    text = Text("verdict ", style="dim").append(told.label, TONE_STYLE[told.tone])
-    console.print(text.append(f": {told.why}" if told.why else "", "default"))
+    label, why = (told.label, TONE_STYLE[told.tone]), f": {told.why}" if told.why else ""
+    console.print(Text.assemble(("verdict ", "dim"), label, why))
     for what, forecast in told.expected:
         _line(console, f"expect of {what}: {forecast}", indent=2)
     if told.action:
@@ -270,9 +270,9 @@ def _print_checks(card: Scorecard, console: Console) -> None:
 
 def _print_check(check: Mapping[str, Any], console: Console) -> None:
     status = str(check.get("status"))
-    text = Text(f"{status.upper()} ", style=STATUS_STYLE.get(status, ""))
-    text.append(words.plain(f"{check.get('name')}: {check.get('message')}"), style="default")
-    console.print(text)
+    label = (f"{status.upper()} ", STATUS_STYLE.get(status, ""))
+    message = words.plain(f"{check.get('name')}: {check.get('message')}")
+    console.print(Text.assemble(label, message))
     if check.get("remedy"):
         _line(console, f"remedy: {check['remedy']}", "dim", indent=5)
 
@@ -287,7 +287,7 @@ def _print_footnotes(cards: list[Scorecard], console: Console, everything: bool)
     if any(card[name].converged is False for card in cards for name in shown if name in card):
         notes.append("? the fit behind it has not converged: read with care")
     if len(shown) < len(known):
-        notes.append(f"{len(known) - len(shown)} more scores with --all")
+        notes.append("more scores with --all")
     console.print()
     _line(console, "; ".join(notes), "dim")
 
@@ -305,10 +305,8 @@ def _print_warnings(
 
 def _print_warning(warning: Caution, console: Console, owners: str = "") -> None:
     console.print()
-    text = Text("warning ", style="yellow")
-    text.append(words.plain(f"{owners}: " if owners else ""), style="bold")
-    text.append(words.plain(warning.message), style="default")
-    console.print(text)
+    named = (words.plain(f"{owners}: ") if owners else "", "bold")
+    console.print(Text.assemble(("warning ", "yellow"), named, words.plain(warning.message)))
     if warning.remedy:
         _line(console, f"remedy: {warning.remedy}", "dim", indent=2)
 

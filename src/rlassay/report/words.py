@@ -152,15 +152,6 @@ def _exponent(value: float, digits: int) -> int:
     return int(f"{value:.{digits - 1}e}".split("e")[1])
 
 
-def interval(score: Score, digits: int = 4) -> str:
-    """`low to high`, or a dash where no interval is known."""
-    return "–" if score.interval is None else _span(score.interval, digits)
-
-
-def _span(bounds: tuple[float, float], digits: int = 4) -> str:
-    return f"{number(bounds[0], digits)} to {number(bounds[1], digits)}"
-
-
 def together(value: float, bounds: tuple[float, float] | None) -> tuple[str, str]:
     """A value and its interval with equally many decimals, so that they can be compared by eye."""
     if bounds is None:
@@ -168,7 +159,7 @@ def together(value: float, bounds: tuple[float, float] | None) -> tuple[str, str
     parts = (value, *bounds)
     largest = max(map(abs, parts))
     if largest >= 1e9 or largest < 1e-4:
-        return number(value), _span(bounds)
+        return number(value), " to ".join(map(number, bounds))
     decimals = max(0, 3 - _exponent(largest, 4))
     texts = [f"{part:,.{decimals}f}" for part in parts]
     while all("." in text and text.endswith(("0", ".")) for text in texts):
@@ -266,7 +257,8 @@ def _return_sentences(card: Scorecard) -> list[str]:
 def _with_interval(score: Score) -> str:
     if score.interval is None:
         return f"{number(score.value)} (no interval)"
-    return f"{number(score.value)} (95 % interval {_span(score.interval)})"
+    value, span = value_and_interval(score)
+    return f"{value} (95 % interval {span})"
 
 
 def unconverged(card: Scorecard) -> list[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from rlassay.engine.files import replacing, write_atomically
 from rlassay.errors import SettingsError
 from rlassay.results.card import Direction
+from rlassay.words import suggest
 
 PLACE = ("episode", "start", "length")  # where an episode lies; everything else is a score
 
@@ -46,7 +47,10 @@ class EpisodeTable:
         if name in PLACE:
             return getattr(self, name)
         if name not in self.scores:
-            raise SettingsError("unknown episode score", allowed=list(self.scores), got=name)
+            meant = suggest(name, self.scores)
+            raise SettingsError(
+                f"unknown episode score{meant}", allowed=list(self.scores), got=name
+            )
         return np.asarray(self.scores[name], np.float64)
 
     def direction(self, name: str) -> Direction:

@@ -7,13 +7,15 @@ down in its `computed`; heavy modules are imported where something is fitted.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rlassay import runtime
 from rlassay.critic.discrete import DiscreteCritic
 from rlassay.critic.model import Critic, q_apply, q_parameters, require_numbers
 from rlassay.critic.targets import split_rows
@@ -82,6 +84,7 @@ class Assessment:
         self.clock = clock or Clock()
         self.show_progress = show_progress
         self.computed = Computed()
+        self._ahead: Callable[[], Cloned] | None = None  # waits for what was begun
 
     def share(self, shared: Shared) -> None:
         """Adopt pooled epsilons; forgets the transport results that were computed without them."""
@@ -298,15 +301,31 @@ class Assessment:
         if numbers is None and not settle:
             return self.policies
         if self.computed.cloned is None:
-            settings = self.settings.baselines
             with self.clock.phase("scores"):
-                seen, unseen = (self._recorded(rows) for rows in self.policy_split)
-                if numbers is None or settle:
-                    found = clone_until_settled(seen, unseen, settings, self.seeds, numbers)
-                else:
-                    found = clone(seen, settings, self.seeds, numbers)
-                self.computed.cloned = found
+                made = self._ahead or self._cloning_work()
+                self.computed.cloned = made()
         return self.computed.cloned
+
+    def clone_ahead(self) -> None:
+        """Clone on a core of its own while the critic is fitted; whoever asks for the policy waits for it."""
+        learnable = not self.data.discrete_actions or self.shared.scaling.numbers is not None
+        alone = runtime.available_cores() < 2
+        if not self.settings.baselines.fit_settle or not learnable or alone:
+            return
+        with self.clock.phase("scores"):
+            work = self._cloning_work()
+        pool = ThreadPoolExecutor(1)
+        self._ahead = pool.submit(work).result
+        pool.shutdown(wait=False)
+
+    def _cloning_work(self) -> Callable[[], Cloned]:
+        """The rows are gathered now; what is returned reads nothing else."""
+        settings, numbers = self.settings.baselines, self.shared.scaling.numbers
+        seen, unseen = (self._recorded(rows) for rows in self.policy_split)
+        if numbers is None or settings.fit_settle:
+            asked = seen, unseen, settings, self.seeds, numbers
+            return functools.partial(clone_until_settled, *asked)
+        return functools.partial(clone, seen, settings, self.seeds, numbers)
 
     @property
     def stochastic(self) -> Cloned | Policies:

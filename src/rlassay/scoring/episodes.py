@@ -25,6 +25,7 @@ from rlassay.scoring.columns import COLUMNS
 from rlassay.scoring.registry import ScoreSpec, row_values, spec_of
 from rlassay.scoring.scores import SCORES
 from rlassay.scoring.unavailable import Unavailable, no_rewards
+from rlassay.words import suggest
 
 # What only an episode or a transition has, beside the registered scores that are means over rows.
 OWN: dict[str, Direction] = {
@@ -101,7 +102,8 @@ def refuse_unknown(names: Sequence[str] | None) -> None:
     known = known_scores()
     unknown = [name for name in names or () if name not in known]
     if unknown:
-        raise SettingsError("unknown episode score", allowed=known, got=unknown)
+        meant = suggest(unknown[0], known)
+        raise SettingsError(f"unknown episode score{meant}", allowed=known, got=unknown)
 
 
 def _available(

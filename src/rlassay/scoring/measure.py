@@ -13,8 +13,17 @@ from rlassay.results.card import Score
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.columns import episodes_of
 from rlassay.scoring.meaningless import refuse_meaningless
-from rlassay.scoring.registry import Measured, ScoreSpec, columns_of, evaluate, spec_of
+from rlassay.scoring.registry import (
+    SCORES,
+    Measured,
+    ScoreSpec,
+    columns_of,
+    evaluate,
+    spec_of,
+)
 from rlassay.scoring.unavailable import Unavailable
+
+CLONED = "cloning_errors"  # the column behind which a policy is cloned
 
 
 class Missing(NamedTuple):
@@ -30,6 +39,9 @@ def measure_all(
     """Every named score that the data allows, and the others with their reasons."""
     found: dict[str, Score] = {}
     missing: list[Missing] = []
+    asked = [SCORES[name] for name in names]
+    if any(spec.of_critic for spec in asked) and any(CLONED in spec.needs for spec in asked):
+        assessment.clone_ahead()
     for name in names:
         try:
             found[name] = measure(assessment, name)

@@ -13,6 +13,7 @@ from rlassay.critic import FAST, PAPER, CriticSettings, Scaling, refuse_idle_set
 from rlassay.errors import SettingsError
 from rlassay.settings import added_later, require
 from rlassay.transport import ESTIMATORS, TransportSettings, resolve_cost
+from rlassay.words import suggest
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,8 @@ class Plan:
 def plan(preset: str, changes: Mapping[str, Any] | None = None) -> Plan:
     """A preset with changes; unknown names and settings without effect are refused."""
     if preset not in PRESETS:
-        raise SettingsError("unknown preset", allowed=list(PRESETS), got=preset)
+        meant = suggest(preset, PRESETS)
+        raise SettingsError(f"unknown preset{meant}", allowed=list(PRESETS), got=preset)
     changed = dict(changes or {})
     settings = change_settings.change(PRESETS[preset], changed)
     of_critic = {key.removeprefix("critic.") for key in changed if key.startswith("critic.")}

@@ -70,6 +70,8 @@ def asked_of(
 ) -> dict[str, Any]:
     """Everything beside the data that a card depends on."""
     rooms = {"critic": critic.REVISION, "transport": transport.REVISION}
+    if chosen.settings.critic.settle:
+        rooms["critic"] = critic.SETTLED_REVISION
     return {
         "settings": change_settings.flatten(chosen.settings),
         "changed": sorted(chosen.changed),  # a cost that was named holds for every estimator

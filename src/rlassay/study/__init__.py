@@ -13,6 +13,7 @@ from rlassay.errors import SettingsError
 from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import read_about
 from rlassay.study.grid.plan import PROFILES
+from rlassay.words import suggest
 
 STUDIES = (
     *("table1", "fig2", "fig1", "table2", "runtime", "confirm", "long", "paper", "curation"),
@@ -56,7 +57,7 @@ def study(
     `oracle` names the one that `verdict` is calibrated on.
     """
     if name not in STUDIES:
-        raise SettingsError("unknown study", allowed=STUDIES, got=name)
+        raise SettingsError(f"unknown study{suggest(name, STUDIES)}", allowed=STUDIES, got=name)
     if profile not in PROFILES:
         raise SettingsError("unknown profile", allowed=PROFILES, got=profile)
     if oracle is not None and name != "verdict":

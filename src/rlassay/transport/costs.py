@@ -18,6 +18,7 @@ from rlassay.data.discrete import ActionNumbers
 from rlassay.errors import SettingsError, SolverError
 from rlassay.transport.ground import ground_metric
 from rlassay.transport.settings import TransportSettings
+from rlassay.words import suggest
 
 CostFunction = Callable[..., np.ndarray]
 
@@ -106,7 +107,7 @@ def _import_function(name: str) -> CostFunction:
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise SettingsError(
-            "unknown cost",
+            f"unknown cost{suggest(name, COSTS)}",
             allowed=[*COSTS, "package.module:function"],
             got=name,
         )

@@ -24,7 +24,7 @@ rlassay.drawRanking = function (spec, element) {
     values.data = {
       name: rows.map((row) => row.name), value: rows.map((row) => row.value),
       low: rows.map((row) => (row.interval ?? [row.value])[0]), high: rows.map((row) => (row.interval ?? [row.value, row.value])[1]),
-      text: rows.map((row) => rlassay.span(row.interval)),
+      text: rows.map((row) => row.text[1]),
     };
     seeds.data = { name: rows.flatMap((row) => row.seeds.map(() => row.name)), value: rows.flatMap((row) => row.seeds) };
     rlassay.setTicks(figure.below[0], [...values.data.low, ...values.data.high]);
@@ -39,8 +39,6 @@ rlassay.drawRanking = function (spec, element) {
   };
   return { figure, colour, show: update };
 };
-
-rlassay.span = (interval) => (interval ? `${rlassay.format(interval[0])} to ${rlassay.format(interval[1])}` : "no interval");
 
 /** Rows that pass the filter, best first. */
 rlassay.rankedRows = function (spec, score) {
@@ -62,7 +60,7 @@ rlassay.writeRanking = function (spec, score, rows) {
       item.value = known?.rank ?? place + 1;
       const name = document.createElement("b");
       name.textContent = row.name;
-      item.append(name, ` ${rlassay.format(row.value)} (${rlassay.span(row.interval)})`);
+      item.append(name, ` ${row.text[0]} (${row.interval ? row.text[1] : "no interval"})`);
       if (known?.tied?.length) {
         const tie = document.createElement("span");
         tie.className = "tie";
