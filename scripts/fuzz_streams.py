@@ -26,12 +26,12 @@ MOST, LEAST = 2**15, 64  # bytes between which the memory is looked for that doe
 NOT_IN_BLOCKS = "--memory"  # named where data cannot be read in less
 
 
-def memory_of(path: Path, **options: Any) -> int | None:
+def memory_of(path: Path) -> int | None:
     """The most that may be held so that this dataset stays on the disk; None where its format is read at once."""
     memory = MOST
     while memory > LEAST:
         try:
-            if load(path, memory=memory, **options).streamed:
+            if isinstance(load(path, memory=memory).observations, blocks.BlockColumn):
                 return memory
         except RlassayError:
             return None

@@ -17,16 +17,19 @@ from fault_judge import orphans_of
 
 LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")
 NO_END = ("--set", "critic.settle=false")  # trains to the last step
+NO_LEVEL = ("td3.hidden=16", "td3.batch_size=16", "td3.random_steps=200", "levels=0,100000000")
 COMMANDS = {
     "train": ("train", "bc", "data.npz", "-o", "run", *settings(LONG)),
     "oracle": ("oracle", "data.npz", "--agents", "bc", "--seeds", "2", *settings(LONG)),
     "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000", *NO_END),
+    "collect": ("collect", "Pendulum-v1", "-o", "graded", "--seeds", "1", *settings(NO_LEVEL)),
     "convert": ("convert", "data.npz", "out.hdf5"),
 }
 KEPT = {
     "train": "the last checkpoint in run is kept",
     "oracle": "finished runs and checkpoints are kept",
     "score": "what was finished is kept",
+    "collect": "checkpoints and finished datasets are kept",
     "convert": "out.hdf5 is as it was before",
 }
 

@@ -106,7 +106,7 @@ class _Growing:
                 allowed=f"{self.width} of {self.dtype}",
                 got=f"{part.shape[1:]} of {part.dtype}",
             )
-        left = memoryview(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
+        left = memoryview(part.tobytes())
         while left:
             left = left[self._file.write(left) :]
         self.rows += len(part)
