@@ -38,6 +38,7 @@ PACKINGS = {
     "d4rl-scale-offset": {"scaleoffset": 4},
     "d4rl-sums-alone": {"fletcher32": True},
 }
+AT_ONCE = ("d4rl-scale-offset",)  # libhdf5 reads it, in a child, and never in blocks
 MARKS = (b"deflate", b"shuffle", b"fletcher32", b"scaleoffset", b"lzf", b"TREE", b"SNOD")
 NEAR = (-24, 160)  # bytes around a mark that belong to the same record
 EQUAL = "read, equal"
@@ -199,7 +200,8 @@ def worker(originals: Path) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    known = {layout.name: memory_of(next(layout.iterdir())) for layout in originals.iterdir()}
+    layouts = [path for path in originals.iterdir() if path.name not in AT_ONCE]
+    known = {layout.name: memory_of(next(layout.iterdir())) for layout in layouts}
     memory = {name: size for name, size in known.items() if size is not None}
     for seed in map(int, sys.stdin):
         sys.stdout.write(json.dumps(case(originals, seed, memory)) + "\n")
