@@ -92,6 +92,28 @@ def test_a_task_that_was_cut_short_has_not_failed(folder):
     assert list(folder.glob("store/runs/*/*/failure.json")) == []
 
 
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_folder_that_is_being_removed_takes_no_place(tmp_path, replaced):
+    """A signal when all is written: the part is half removed while its writer goes on to the last step."""
+    target = tmp_path / "steps-v0"
+    if replaced:
+        target.mkdir()
+        (target / "old").touch()
+    code = (
+        "import os, sys, time, threading, signal, types; from pathlib import Path\n"
+        "from rlassay import runtime; from rlassay.engine import files, parts\n"
+        "half = threading.Event(); runtime.leave_on_signals()\n"
+        "def remove(path, **_): [each.unlink() for each in Path(path).iterdir()]; half.set(); time.sleep(1)\n"
+        "def reached(event, path): event == 'written' and (os.kill(os.getpid(), signal.SIGTERM), half.wait())\n"
+        "parts.shutil = types.SimpleNamespace(rmtree=remove); files.reached = reached\n"
+        "with files.replacing_folder(Path(sys.argv[1])) as part: (part / 'new').touch()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
+    assert [each.name for each in target.glob("*")] == (["old"] if replaced else [])
+    assert target.exists() == replaced
+
+
 def test_work_that_fails_while_the_process_ends_says_nothing(tmp_path):
     """What is half written is removed under the writer's hands; the code stays that of the interruption."""
     write_data(tmp_path / "data.npz")
