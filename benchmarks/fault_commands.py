@@ -28,11 +28,11 @@ COLLECTING = (
 
 @dataclass(frozen=True)
 class Command:
-    """One command line, run in a folder of its own with `data.npz` and `broken.npz`; `outputs` are compared with an
-    undisturbed run.
+    """One command line, run in a folder of its own with its `inputs`; `outputs` are compared with an undisturbed run.
 
     `results` are patterns of files that are not made again once they are there; `damaged` those of the store or the run
-    that are damaged on purpose. With `workers` a fault may hit one of them, which the command then tells of.
+    that are damaged on purpose. With `workers` a fault may hit one of them, which the command then tells of. `sizes` are
+    limits on the size of files.
     """
 
     name: str
@@ -41,6 +41,8 @@ class Command:
     results: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
     workers: bool = False
+    inputs: tuple[str, ...] = ("data.npz",)
+    sizes: tuple[int, ...] = (0, 1, 100, 1_000, 4_096, 10_000)
     launcher: tuple[str, ...] = ("-m", "rlassay")
     environment: dict[str, str] = field(default_factory=dict)
 
@@ -50,6 +52,9 @@ def settings(pairs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 STORED = ("store/runs/*/*/result.json", "store/runs/*/*/task.json", "store/runs/*/*/state.npz")
+STREAMED = ("--memory", "10MB")  # of which the flags and rewards of long data take a tenth
+SIZES_OF_LONG = (0, 1_000, 100_000, 1_000_000, 4_000_000, 9_000_000)  # of 11 MB
+MANY = tuple(f"data{number}.npz" for number in range(6))
 COMMANDS = (
     Command(
         "convert",
@@ -82,6 +87,50 @@ COMMANDS = (
         "repair",
         ("repair", "broken.npz", "-o", "mended.npz", "--force", "--json", "repair.json"),
         ("mended.npz", "repair.json"),
+        inputs=("broken.npz",),
+    ),
+    Command(
+        "convert-streamed",
+        ("convert", "long.hdf5", "out.npz", "--force", *STREAMED),
+        ("out.npz",),
+        inputs=("long.hdf5",),
+        sizes=SIZES_OF_LONG,
+    ),
+    Command(
+        "curate-streamed",
+        (
+            "curate",
+            "long.hdf5",
+            "--keep",
+            "0.5",
+            "--by",
+            "return",
+            "-o",
+            "better.hdf5",
+            "--force",
+            "--json",
+            "curation.json",
+            *STREAMED,
+        ),
+        ("better.hdf5", "curation.json"),
+        inputs=("long.hdf5",),
+        sizes=SIZES_OF_LONG,
+    ),
+    Command(
+        "repair-streamed",
+        (
+            "repair",
+            "long-broken.npz",
+            "-o",
+            "mended/steps-v0",
+            "--force",
+            "--json",
+            "repair.json",
+            *STREAMED,
+        ),
+        ("mended/steps-v0/data/*", "repair.json"),
+        inputs=("long-broken.npz",),
+        sizes=SIZES_OF_LONG,
     ),
     Command(
         "score",
@@ -112,6 +161,26 @@ COMMANDS = (
             "card.json",
         ),
         ("card.json",),
+    ),
+    Command(
+        "score-many",
+        (
+            "score",
+            *MANY,
+            "--scores",
+            "return,reward",
+            "--out",
+            "cards",
+            "--workers",
+            "2",
+            "--json",
+            "told.json",
+        ),
+        ("cards/*", "told.json"),
+        ("cards/*.json", "store/runs/*/*/result.json"),
+        (*STORED[:2], "store/runs/*/*/card.json"),
+        workers=True,
+        inputs=MANY,
     ),
     Command(
         "train",
@@ -159,29 +228,42 @@ COMMANDS = (
 
 
 def write_inputs(folder: Path) -> None:
-    """What the commands read."""
+    """What the commands read. Long data fills several of the blocks in which it is read."""
     write_data(folder / "data.npz")
     write_data(folder / "broken.npz", broken=True)
+    for name in ("long.hdf5", "long-broken.npz"):
+        write_data(folder / name, rows=100_000, width=24, length=1_000, broken="broken" in name)
+    for seed, name in enumerate(MANY):
+        write_data(folder / name, seed=seed)
 
 
-def write_data(path: Path, rows: int = 600, *, broken: bool = False) -> None:
-    """Random rows of Pendulum's shape, the same every time; a broken one has lost numbers and a repeated episode."""
+def write_data(
+    path: Path,
+    rows: int = 600,
+    *,
+    width: int = 3,
+    length: int = 50,
+    broken: bool = False,
+    seed: int = 0,
+) -> None:
+    """Random rows in episodes of equal length; a broken one has lost numbers and a repeated episode. Of Pendulum's
+    shape, unless another width is given.
+    """
     from rlassay.formats import load, save
 
-    rng = np.random.default_rng(0)
-    ends = np.arange(rows) % 50 == 49
+    rng = np.random.default_rng(seed)
     columns = {
-        "observations": rng.normal(size=(rows, 3)).astype(np.float32),
-        "actions": rng.uniform(-2, 2, (rows, 1)).astype(np.float32),
+        "observations": rng.normal(size=(rows, width)).astype(np.float32),
+        "actions": rng.uniform(-2, 2, (rows, 1 if width == 3 else 2)).astype(np.float32),
         "rewards": rng.normal(size=rows).astype(np.float32),
         "terminals": np.zeros(rows, bool),
-        "timeouts": ends,
+        "timeouts": np.arange(rows) % length == length - 1,
     }
     if broken:
         for name in ("observations", "actions", "rewards"):
-            columns[name][100:150] = columns[name][:50]
+            columns[name][2 * length : 3 * length] = columns[name][:length]
         columns["observations"][[20, 333]] = np.nan
-    save(load(columns, env_id="Pendulum-v1"), path)
+    save(load(columns, env_id="Pendulum-v1" if width == 3 else None), path)
 
 
 def fingerprint(command: Command, work: Path) -> dict[str, str]:

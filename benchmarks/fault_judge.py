@@ -47,6 +47,8 @@ def judge_first(
         return ""  # Python itself was still starting, and ends as the system does
     if "Traceback" in ended.stderr:
         return f"traceback: {ended.stderr.strip().splitlines()[-1]}"
+    if fault.kind in ("enospc", "fsize") and "damaged" in ended.stderr:
+        return f"a full disk is called damage: {ended.stderr.strip().splitlines()[-1]}"
     if ended.code == 0:
         whole = fingerprint(command, work) == expected
         in_worker = command.workers and not fault.timed  # one that had stored its result before

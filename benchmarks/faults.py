@@ -51,12 +51,12 @@ class Bench:
     made: int = 0
     environment: dict[str, str] = field(default_factory=dict)
 
-    def folder(self) -> Path:
+    def folder(self, command: Command) -> Path:
         self.made += 1
         work = self.root / f"work{self.made}"
         work.mkdir()
-        for path in self.root.glob("*.npz"):
-            shutil.copy(path, work)
+        for name in command.inputs:
+            shutil.copy(self.root / name, work)
         return work
 
     def run(self, command: Command, work: Path, fault: Fault | None = None, **more: str) -> Ended:
@@ -112,7 +112,7 @@ def _interrupt(process: subprocess.Popen, fault: Fault) -> tuple[float | None, b
 def undisturbed(bench: Bench, command: Command) -> tuple[dict[str, str], list[str], float]:
     """Outputs, write events (process, event) in order, and seconds of a run that nothing disturbs; a first one compiles."""
     for attempt in range(2):
-        work, trace = bench.folder(), bench.root / f"trace-{command.name}-{attempt}"
+        work, trace = bench.folder(command), bench.root / f"trace-{command.name}-{attempt}"
         ended = bench.run(command, work, RLASSAY_FAULT=f"trace@{trace}")
         if ended.code != 0:
             raise SystemExit(f"{command.name} fails undisturbed ({ended.code}): {ended.stderr}")
@@ -137,7 +137,7 @@ def faults_of(command: Command, events: list[str], seconds: float, seed: int) ->
     found += [Fault("enospc", place) for place in places if ":renamed" not in place]
     for kind in SIGNALS:
         found += [Fault(kind, f"{rng.uniform(STARTED, seconds):.2f}") for _ in range(10)]
-    found += [Fault("fsize", str(size)) for size in (0, 1, 100, 1_000, 4_096, 10_000)]
+    found += [Fault("fsize", str(size)) for size in command.sizes]
     found += [
         Fault("damage", f"{pattern} {harm}")
         for pattern in command.damaged
@@ -149,7 +149,7 @@ def faults_of(command: Command, events: list[str], seconds: float, seed: int) ->
 
 def disturb(bench: Bench, command: Command, fault: Fault, expected: dict[str, str]) -> dict:
     """One fault and the run after it; `outcome` is `good`, `missed` or what was wrong."""
-    work = bench.folder()
+    work = bench.folder(command)
     if fault.kind == "damage":
         bench.run(command, work)
         _damage(work, *fault.where.split(" "))

@@ -3,8 +3,10 @@
     python scripts/fuzz_formats.py --count 20000 --log fuzz.jsonl
 
 Each case is a seed: a layout, a damage, a place. Children with limits on memory read the damaged file; what they read is
-compared with an independent reading (h5py, json, pyarrow, numpy) in a child of its own. Cases in the log are not done
-again, so that a stopped run goes on. Exit code 1 when any case is bad.
+compared with an independent reading (h5py, json, pyarrow, numpy) in a child of its own. Every second file of a
+layout that is read in blocks is then converted, curated or repaired with little memory, which has to end as it does when
+all is held at once, and leave nothing behind where it is refused. Cases in the log are not done again, so that a stopped run goes on. Exit code 1
+when any case is bad.
 """
 
 from __future__ import annotations
@@ -36,9 +38,11 @@ PACKINGS = {
     "d4rl-scale-offset": {"scaleoffset": 4},
     "d4rl-sums-alone": {"fletcher32": True},
 }
+AT_ONCE = ("d4rl-scale-offset",)  # libhdf5 reads it, in a child, and never in blocks
 MARKS = (b"deflate", b"shuffle", b"fletcher32", b"scaleoffset", b"lzf", b"TREE", b"SNOD")
 NEAR = (-24, 160)  # bytes around a mark that belong to the same record
 EQUAL = "read, equal"
+COLUMNS = ("observations", "actions", "rewards")
 CSV_MAP = "observations=obs_0+obs_1+obs_2,actions=act_*,rewards=r,terminals=end,timeouts=cut,episode=id,step=k"
 
 
@@ -61,14 +65,15 @@ def write_originals(folder: Path) -> None:
             shutil.rmtree(inner.parent)
     for name, packing in PACKINGS.items():
         (folder / name).mkdir()
-        write_packed(d4rl(record(TAIL_OPEN), folder / name), packing)
+        columns = COLUMNS[:1] if "scaleoffset" in packing else COLUMNS  # each is read in a child
+        write_packed(d4rl(record(TAIL_OPEN), folder / name), packing, columns)
 
 
-def write_packed(path: Path, packing: dict) -> None:
+def write_packed(path: Path, packing: dict, columns: tuple[str, ...]) -> None:
     import h5py
 
     with h5py.File(path, "a") as file:
-        for name in ("observations", "actions", "rewards"):
+        for name in columns:
             column = file[name][()]
             del file[name]
             given = {"chunks": (5, *column.shape[1:]), **packing}
@@ -104,9 +109,11 @@ def _all(content: bytearray, mark: bytes) -> list[int]:
     return found
 
 
-def case(originals: Path, seed: int) -> dict:
-    from rlassay.errors import RlassayError
-    from rlassay.formats import load
+def case(originals: Path, seed: int, memory: dict[str, int]) -> dict:
+    """What became of one damaged file: read at once, and, every second of the layouts in `memory`, by a command that
+    streams.
+    """
+    from fuzz_streams import compared as streamed
 
     layouts = sorted(p.name for p in originals.iterdir())
     name = layouts[seed % len(layouts)]
@@ -115,13 +122,24 @@ def case(originals: Path, seed: int) -> dict:
         path = Path(folder) / source.name
         shutil.copytree(source, path) if source.is_dir() else shutil.copy(source, path)
         found = {"seed": seed, "layout": name, "damage": damage(path, name, seed)}
-        try:
-            data = load(path, map=CSV_MAP if name == "csv" else None)
-        except RlassayError as error:
-            return found | {"outcome": "refused" if "\n" not in str(error) else "BAD message"}
-        except BaseException as error:
-            return found | {"outcome": f"BAD {type(error).__name__}"}
-        return found | {"outcome": compared(data, name, path, source)}
+        found["outcome"] = read_at_once(name, path, source)
+        turn, other = divmod(seed // len(layouts), 2)
+        if name in memory and not other:
+            found["streamed"] = streamed(path, turn, memory[name], Path(folder) / "written")
+        return found
+
+
+def read_at_once(name: str, path: Path, source: Path) -> str:
+    from rlassay.errors import RlassayError
+    from rlassay.formats import load
+
+    try:
+        data = load(path, map=CSV_MAP if name == "csv" else None)
+    except RlassayError as error:
+        return "refused" if "\n" not in str(error) else "BAD message"
+    except BaseException as error:
+        return f"BAD {type(error).__name__}"
+    return compared(data, name, path, source)
 
 
 def compared(data, name: str, path: Path, source: Path) -> str:
@@ -174,6 +192,7 @@ def _fork(read, data, path: Path, send: int) -> int:
 
 def worker(originals: Path) -> None:
     import pyarrow.parquet  # noqa: F401
+    from fuzz_streams import memory_of
 
     import rlassay.formats.hdf5
     import rlassay.formats.minari_format  # noqa: F401
@@ -181,8 +200,11 @@ def worker(originals: Path) -> None:
     used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, used + MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    layouts = [path for path in originals.iterdir() if path.name not in AT_ONCE]
+    known = {layout.name: memory_of(next(layout.iterdir())) for layout in layouts}
+    memory = {name: size for name, size in known.items() if size is not None}
     for seed in map(int, sys.stdin):
-        sys.stdout.write(json.dumps(case(originals, seed)) + "\n")
+        sys.stdout.write(json.dumps(case(originals, seed, memory)) + "\n")
         sys.stdout.flush()
 
 
@@ -252,10 +274,15 @@ def run(originals: Path, seeds: list[int], log) -> None:
 
 def summary(records: list[dict]) -> str:
     lines = [f"{len(records):,} cases"]
-    for kind, count in Counter(record["outcome"] for record in records).most_common():
-        lines.append(f"{count:8,}  {kind}")
-    lines += [json.dumps(record) for record in records if record["outcome"].startswith("BAD")][:50]
+    for part in ("outcome", "streamed"):
+        kinds = Counter(record[part] for record in records if part in record)
+        lines += [f"{count:8,}  {kind}" for kind, count in kinds.most_common()]
+    lines += [json.dumps(record) for record in records if is_bad(record)][:50]
     return "\n".join(lines)
+
+
+def is_bad(record: dict) -> bool:
+    return any(str(record.get(part)).startswith("BAD") for part in ("outcome", "streamed"))
 
 
 def main() -> None:
@@ -281,7 +308,7 @@ def main() -> None:
     records = [json.loads(line) for line in given.log.read_text().splitlines()]
     records = [record for record in records if record["seed"] in wanted]
     print(summary(records))
-    sys.exit(any(record["outcome"].startswith("BAD") for record in records))
+    sys.exit(any(is_bad(record) for record in records))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ D4RL = "tests/formats/test_d4rl.py"
 OTHERS = "tests/formats/test_other_formats.py"
 HOSTILE = "tests/formats/test_hostile.py"
 HEAPS = "tests/formats/test_heaps.py"
+STREAMING = "tests/formats/test_streaming.py"
 
 MUTATIONS_READERS: list[tuple[str, str, str, str]] = [
     (
@@ -71,5 +72,35 @@ MUTATIONS_READERS: list[tuple[str, str, str, str]] = [
         "if not np.array_equal(as_flags, array):",
         "if False:",
         f"{OTHERS}::test_bad_columns_are_named",
+    ),
+    (
+        "formats/spilled.py",
+        "first = name not in self._files and name not in self._parts",
+        "first = name not in self._files",
+        f"{STREAMING}::test_an_episode_of_another_shape_is_refused",
+    ),
+    (
+        "formats/spilled.py",
+        "        if name in self._files:\n            self._files[name].add",
+        "        if name in self._files and part.ndim == 2:\n            self._files[name].add",
+        f"{STREAMING}::test_an_episode_of_another_shape_is_refused",
+    ),
+    (
+        "formats/npy.py",
+        "        info = self._members[name]\n        self._check_packing(name, info)\n",
+        "        info = self._members[name]\n",
+        f"{HOSTILE}::test_archive_member_that_expands_without_end",
+    ),
+    (
+        "formats/guards.py",
+        "if number in NO_ROOM:",
+        "if False:",
+        "tests/test_memory.py::test_only_damage_is_called_damage",
+    ),
+    (
+        "repair/command.py",
+        ", like=data.origin.source)",
+        ")",
+        "tests/faults/test_manners.py::test_private_data_stays_private",
     ),
 ]

@@ -118,6 +118,9 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
         (OSError("unable to open (Cannot allocate memory)"), "does not fit into memory"),
         (PermissionError(errno.EACCES, "Permission denied"), "permission denied"),
         (OSError(errno.ENAMETOOLONG, "File name too long"), "too long"),
+        (OSError(errno.ENOSPC, "No space left"), "cannot be unpacked: No space left"),
+        (OSError(errno.EDQUOT, "Quota exceeded"), "cannot be unpacked: .*quota exceeded"),
+        (OSError(errno.EFBIG, "File too large"), "cannot be unpacked: File too large"),
         (ValueError("bad"), "damaged"),
     ],
 )

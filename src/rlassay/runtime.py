@@ -103,6 +103,11 @@ def leave(code: int, line: str = "") -> None:
     os._exit(code)
 
 
+def is_leaving() -> bool:
+    """Whether another thread is ending this process."""
+    return _ending.is_set()
+
+
 def stand_by_if_leaving() -> None:
     """For the thread that works: where another one is ending this process, it has the last word.
 

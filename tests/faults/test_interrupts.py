@@ -17,16 +17,19 @@ from fault_judge import orphans_of
 
 LONG = ("updates=100000000", "width=8", "batch_size=8", "eval_every=50000000", "eval_episodes=1")
 NO_END = ("--set", "critic.settle=false")  # trains to the last step
+NO_LEVEL = ("td3.hidden=16", "td3.batch_size=16", "td3.random_steps=200", "levels=0,100000000")
 COMMANDS = {
     "train": ("train", "bc", "data.npz", "-o", "run", *settings(LONG)),
     "oracle": ("oracle", "data.npz", "--agents", "bc", "--seeds", "2", *settings(LONG)),
     "score": ("score", "data.npz", "--scores", "q", "--set", "critic.steps=100000000", *NO_END),
+    "collect": ("collect", "Pendulum-v1", "-o", "graded", "--seeds", "1", *settings(NO_LEVEL)),
     "convert": ("convert", "data.npz", "out.hdf5"),
 }
 KEPT = {
     "train": "the last checkpoint in run is kept",
     "oracle": "finished runs and checkpoints are kept",
     "score": "what was finished is kept",
+    "collect": "checkpoints and finished datasets are kept",
     "convert": "out.hdf5 is as it was before",
 }
 
@@ -87,6 +90,28 @@ def test_a_task_that_was_cut_short_has_not_failed(folder):
     """After the interrupted oracles above no run is called failed."""
     assert list(folder.glob("store/runs/*/*/task.json"))
     assert list(folder.glob("store/runs/*/*/failure.json")) == []
+
+
+@pytest.mark.parametrize("replaced", [True, False])
+def test_a_folder_that_is_being_removed_takes_no_place(tmp_path, replaced):
+    """A signal when all is written: the part is half removed while its writer goes on to the last step."""
+    target = tmp_path / "steps-v0"
+    if replaced:
+        target.mkdir()
+        (target / "old").touch()
+    code = (
+        "import os, sys, time, threading, signal, types; from pathlib import Path\n"
+        "from rlassay import runtime; from rlassay.engine import files, parts\n"
+        "half = threading.Event(); runtime.leave_on_signals()\n"
+        "def remove(path, **_): [each.unlink() for each in Path(path).iterdir()]; half.set(); time.sleep(1)\n"
+        "def reached(event, path): event == 'written' and (os.kill(os.getpid(), signal.SIGTERM), half.wait())\n"
+        "parts.shutil = types.SimpleNamespace(rmtree=remove); files.reached = reached\n"
+        "with files.replacing_folder(Path(sys.argv[1])) as part: (part / 'new').touch()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, target], capture_output=True, text=True)
+    assert done.returncode == 130, done.stderr
+    assert [each.name for each in target.glob("*")] == (["old"] if replaced else [])
+    assert target.exists() == replaced
 
 
 def test_work_that_fails_while_the_process_ends_says_nothing(tmp_path):

@@ -253,9 +253,10 @@ def test_private_data_stays_private(data, tmp_path, monkeypatch):
         ("curate", source, "--keep", "0.5", "--by", "return", "-o", "better.npz"),
         ("curate", source, "--keep", "0.5", "--by", "return", "-o", "list.csv"),
         ("curate", source, "--weights", "w.npz", "--weight-by", "return"),
+        ("repair", source, "-o", "mended.npz"),
     ):
         assert invoke(*words).exit_code == 0
-    for name in ("out.hdf5", "out-v0", "better.npz", "list.csv", "w.npz"):
+    for name in ("out.hdf5", "out-v0", "better.npz", "list.csv", "w.npz", "mended.npz"):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
 
 

@@ -128,6 +128,20 @@ def test_a_damaged_chunk_is_told_when_it_is_met(file, tmp_path):
         inspect(data)
 
 
+@pytest.mark.parametrize("episode", [0, 20])
+def test_an_episode_of_another_shape_is_refused(tmp_path, episode):
+    """Its rows must not go to another place than those of the others, where they would be lost."""
+    path = io_layouts.minari(long_recording(), tmp_path)
+    with h5py.File(path / "data" / "main_data.hdf5", "a") as file:
+        group = file[f"episode_{episode}"]
+        column = group["observations"][()]
+        del group["observations"]
+        group["observations"] = column[..., None]
+    for memory in (None, MEMORY):
+        with pytest.raises(DatasetError):
+            load(path, memory=memory)
+
+
 @pytest.mark.parametrize(
     ("kind", "fired"), [("nan", {"finite", "alignment"}), ("jump", {"continuity"})]
 )

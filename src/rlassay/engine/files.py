@@ -89,7 +89,7 @@ def replacing(path: Path, *, like: Like = None, alone: bool = False) -> Iterator
         reached("written", path)
         keep_manners(temporary, target, like)
         _flush(temporary)
-        os.replace(temporary, target)
+        parts.put_in_place(lambda: os.replace(temporary, target))
         _flush(target.parent)
         reached("renamed", path)
     except OSError as error:
@@ -110,7 +110,7 @@ def replacing_folder(path: Path, *, like: Like = None, alone: bool = False) -> I
         keep_manners(temporary, target, like)
         for found in (*temporary.rglob("*"), temporary):
             _flush(found)
-        _swap(temporary, target)
+        parts.put_in_place(lambda: _swap(temporary, target))
         _flush(target.parent)
         reached("renamed", path)
     except OSError as error:

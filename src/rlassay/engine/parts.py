@@ -10,18 +10,22 @@ import platform
 import re
 import secrets
 import shutil
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rlassay.runtime import before_leaving
+from rlassay.runtime import before_leaving, is_leaving, stand_by_if_leaving
 
 ENDING = ".part"
 OLD = 86_400  # seconds after which a part of an unknown writer counts as left behind
 _LONGEST = 100  # bytes of the target's name in a part's name; file systems allow 255 in all
 _WRITER = re.compile(r"\.([0-9a-f]{6})-(\d+)-(\d+)-[0-9a-f]+\.part$")
 _live: set[Path] = set()  # of this process
+_placing = (
+    threading.Lock()
+)  # held while a part takes its place, and while an ending process removes its parts
 
 
 def new_part(target: Path, *, folder: bool = False, alone: bool = False) -> Path | None:
@@ -72,13 +76,25 @@ def remove(path: Path) -> None:
     _live.discard(path)
 
 
+def put_in_place(swap: Callable[[], None]) -> None:
+    """Call `swap`, which gives a finished part the name of its target, unless this process is being ended: then the part
+    may be half removed, and what stands at the target stays.
+    """
+    with _placing:
+        if not is_leaving():
+            swap()
+            return
+    stand_by_if_leaving()
+
+
 def remove_live() -> None:
-    """Remove everything unfinished of this process, which is about to end."""
-    for path in list(_live):
-        try:
-            remove(path)
-        except OSError:
-            continue
+    """Remove everything unfinished of this process, which is about to end; nothing takes its place from then on."""
+    with _placing:
+        for path in list(_live):
+            try:
+                remove(path)
+            except OSError:
+                continue
 
 
 def clean_leftovers(target: Path) -> list[Path]:

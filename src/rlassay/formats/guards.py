@@ -7,6 +7,7 @@ import errno
 import gzip
 import json
 import math
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ PACKED = {b"BZh": "bz2", b"\x1f\x8b": "gzip"}  # text files, by their first byte
 JSON_DEPTH = 32  # nested lists and objects that are kept
 JSON_LIMIT = 64 * 2**20  # bytes of one JSON file
 STREAMING_COPIES = 2.0  # of flags and rewards, where the other columns stay on the disk
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _given: ContextVar[int | None] = ContextVar("bytes that a process may hold", default=None)
 
 
@@ -41,7 +43,7 @@ def refusing(path: object, format_name: str) -> Iterator[None]:
 
 
 def _not_the_files_fault(path: object, error: Exception) -> DatasetError | None:
-    """Memory, rights and names: nothing is damaged."""
+    """Memory, rights, space and names: nothing is damaged."""
     number = error.errno if isinstance(error, OSError) else None
     if isinstance(error, MemoryError) or number == errno.ENOMEM or _says(error, "allocate memory"):
         return DatasetError(
@@ -51,6 +53,11 @@ def _not_the_files_fault(path: object, error: Exception) -> DatasetError | None:
     if number in (errno.EACCES, errno.EPERM):
         return DatasetError(
             f"{path} may not be read: permission denied", remedy="ask for the right to read it"
+        )
+    if number in NO_ROOM:  # reading writes only what it unpacks
+        return DatasetError(
+            f"{path} cannot be unpacked: {os.strerror(number or 0)}",
+            remedy="free some space, name another folder with $TMPDIR, or allow more with --memory",
         )
     if number == errno.ENAMETOOLONG:
         return DatasetError(f"the name {str(path)[:40]}... is too long", remedy="check the path")

@@ -62,6 +62,12 @@ class Archive:
         info = self._members.get(name)
         if info is None:
             return None
+        self._check_packing(name, info)
+        with refusing(self.path, "an .npz archive"), self._zip.open(info) as stream:
+            return read_array(stream, info.file_size, name, self.budget)
+
+    def _check_packing(self, name: str, info: zipfile.ZipInfo) -> None:
+        """Refuse what unpacks to more than deflate can, before it is unpacked."""
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise DatasetError(
                 f"{name} in {self.path} is packed in an unknown way", allowed="stored or deflated"
@@ -71,12 +77,11 @@ class Archive:
                 f"{name} in {self.path} claims {info.file_size:,} bytes packed into {info.compress_size:,}",
                 remedy="the archive is damaged or hostile",
             )
-        with refusing(self.path, "an .npz archive"), self._zip.open(info) as stream:
-            return read_array(stream, info.file_size, name, self.budget)
 
     def column(self, name: str) -> Matrix | None:
         """An archive is packed as a whole: a matrix is unpacked once, into a file that ends with the column."""
         info = self._members[name]
+        self._check_packing(name, info)
         with refusing(self.path, "an .npz archive"), self._zip.open(info) as stream:
             shape, by_columns, dtype = read_header(stream, info.file_size, name)
             if len(shape) != 2 or shape[1] < 2 or by_columns:

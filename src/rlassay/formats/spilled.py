@@ -72,10 +72,11 @@ class Gathered:
         self._files: dict[str, _Growing] = {}
 
     def add(self, name: str, part: np.ndarray) -> None:
-        """The next rows of a column."""
-        if self.to_disk and part.ndim == 2 and part.shape[1] > 1:
-            if name not in self._files:
-                self._files[name] = _Growing(name, part)
+        """The next rows of a column, which go where its first went: of another shape they are refused there."""
+        first = name not in self._files and name not in self._parts
+        if first and self.to_disk and part.ndim == 2 and part.shape[1] > 1:
+            self._files[name] = _Growing(name, part)
+        if name in self._files:
             self._files[name].add(part)
         else:
             self._parts.setdefault(name, []).append(part)
@@ -95,7 +96,8 @@ class _Growing:
 
     def __init__(self, name: str, like: np.ndarray):
         self.name, self.dtype, self.width, self.rows = name, like.dtype, like.shape[1], 0
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 (it lives as long as the column)
+        # without a buffer: what does not fit on the disk is told here, and not once more when the file is forgotten
+        self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 (it lives as long as the column)
 
     def add(self, part: np.ndarray) -> None:
         if part.dtype != self.dtype or part.shape[1:] != (self.width,):
@@ -104,11 +106,12 @@ class _Growing:
                 allowed=f"{self.width} of {self.dtype}",
                 got=f"{part.shape[1:]} of {part.dtype}",
             )
-        self._file.write(np.ascontiguousarray(part).data)
+        left = memoryview(part.tobytes())
+        while left:
+            left = left[self._file.write(left) :]
         self.rows += len(part)
 
     def column(self) -> BlockColumn:
-        self._file.flush()
         shape = (self.rows, self.width)
         return _rows_at(os.dup(self._file.fileno()), "a temporary file", shape, self.dtype, 0)
 

@@ -36,7 +36,7 @@ def repair_file(
     result = repair(data, only=only, actions=actions, cut_by_reader=_cut_by_reader(data, options))
     told = result.to_dict(None if dry_run else str(out)) | {"dry_run": dry_run}
     if not dry_run and out is not None:
-        lost = save(result.data, out, format=to, overwrite=force)
+        lost = save(result.data, out, format=to, overwrite=force, like=data.origin.source)
         told["lost"] = [note.message for note in lost]
     return told
 
