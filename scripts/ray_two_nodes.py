@@ -37,7 +37,7 @@ def free_port() -> int:
 def start_node(*words: str) -> subprocess.Popen[bytes]:
     """One node; it stays in the foreground, so that it and its processes can be ended by their ids."""
     ray = str(Path(sys.executable).with_name("ray"))
-    command = [ray, "start", "--block", "--num-cpus", "1"]
+    command = [ray, "start", "--block", "--num-cpus", "1", "--node-ip-address", "127.0.0.1"]
     quiet = subprocess.DEVNULL
     return subprocess.Popen([*command, *words], stdout=quiet, stderr=quiet)
 

@@ -28,6 +28,7 @@ OWN_BYTES = 500 * 2**20  # a worker with JAX, before it has read anything
 AHEAD = 2  # tasks a core that Ray knows of at once: the others wait here, so that a cancel is quick
 PATIENCE = 10  # seconds that a cluster has to answer
 POLL = 0.5  # seconds between two looks at the cluster
+LOOPBACK = "127.0.0.1"
 
 
 class RayEngine(StoringEngine):
@@ -58,6 +59,7 @@ def _started(address: str | None, workers: int | None) -> Any:
     options: dict[str, Any] = {"address": address or "local"}  # not one that happens to run here
     if not address:
         options |= {"num_cpus": workers, "include_dashboard": False}
+        options["_node_ip_address"] = LOOPBACK  # nobody outside this machine is to reach it
     try:
         ray.init(
             **options,
