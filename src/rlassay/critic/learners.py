@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -99,26 +98,21 @@ class Learner(ABC):
     def train(self, returns: np.ndarray, first: int, last: int) -> list[Point]:
         """Updates `first` to `last` towards these returns; step, loss and mean value along the way.
 
-        The other network follows Q and never leads it, so it learns a few steps behind, on another core.
+        The other network follows Q and never leads it. It learns on the same core: operations are so short that two threads
+        of Python wait for each other for as long as a second core saves, and where the machine is busy for longer.
         """
         wanted = ((returns[self.kept] - self.centre) / self.spread).astype(np.float32)
         size, usable = self.settings.batch_size, len(self.kept)
         updates = regression.batches(self.seed, (first, last), size, usable)
         points: list[Point] = []
-        with ThreadPoolExecutor(1) as follower:
-            behind = [follower.submit(self.learn_beside, ())]
-            while some := list(itertools.islice(updates, RECORD)):
-                lessons = [
-                    self.learn_q(
-                        self.kept.take(rows), wanted.take(rows), self._rate(step, first, last)
-                    )
-                    for step, rows in some
-                ]
-                loss = float(np.mean([lesson.loss for lesson in lessons]))
-                points.append((some[-1][0] + 1, loss, self._value(self.recorded_mean())))
-                behind.pop().result()  # what went wrong there is raised here
-                behind.append(follower.submit(self.learn_beside, lessons))
-            behind.pop().result()
+        while some := list(itertools.islice(updates, RECORD)):
+            lessons = [
+                self.learn_q(self.kept.take(rows), wanted.take(rows), self._rate(step, first, last))
+                for step, rows in some
+            ]
+            loss = float(np.mean([lesson.loss for lesson in lessons]))
+            points.append((some[-1][0] + 1, loss, self._value(self.recorded_mean())))
+            self.learn_beside(lessons)
         return points
 
     def _rate(self, step: int, first: int, last: int) -> float:
