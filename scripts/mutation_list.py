@@ -444,4 +444,10 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         "plain(_unadjusted(name))",
         ADJUSTED,
     ),
+    (
+        "engine/files.py",
+        "parts.put_in_place(lambda: _swap(temporary, target))",
+        "_swap(temporary, target)",
+        "tests/faults/test_interrupts.py::test_a_folder_that_is_being_removed_takes_no_place",
+    ),
 ]
