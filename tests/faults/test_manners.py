@@ -246,14 +246,18 @@ def test_private_data_stays_private(data, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source = tmp_path / "private.npz"
     source.write_bytes(data.read_bytes())
-    source.chmod(0o600)
+    columns = dict(np.load(data))
+    columns["rewards"][5] = np.nan  # so that what is repaired is not the source itself
+    np.savez(tmp_path / "faulty.npz", **columns)
+    for path in (source, tmp_path / "faulty.npz"):
+        path.chmod(0o600)
     for words in (
         ("convert", source, "out.hdf5"),
         ("convert", source, "out-v0"),
         ("curate", source, "--keep", "0.5", "--by", "return", "-o", "better.npz"),
         ("curate", source, "--keep", "0.5", "--by", "return", "-o", "list.csv"),
         ("curate", source, "--weights", "w.npz", "--weight-by", "return"),
-        ("repair", source, "-o", "mended.npz"),
+        ("repair", "faulty.npz", "-o", "mended.npz"),
     ):
         assert invoke(*words).exit_code == 0
     for name in ("out.hdf5", "out-v0", "better.npz", "list.csv", "w.npz", "mended.npz"):
