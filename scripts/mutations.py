@@ -23,7 +23,7 @@ from mutation_list_settled import MUTATIONS_SETTLED
 
 ROOT = Path(__file__).parent.parent
 ALL = dict(enumerate([*MUTATIONS, *MUTATIONS_AGENTS, *MUTATIONS_READERS, *MUTATIONS_SETTLED], 1))
-COPIED = ("src", "tests", "scripts", "results", "zoo", "pyproject.toml")
+COPIED = ("src", "tests", "scripts", "benchmarks", "results", "zoo", "pyproject.toml")
 
 
 def copy_tree(folder: Path) -> None:
