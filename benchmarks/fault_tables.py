@@ -22,6 +22,14 @@ COLUMNS = (
     "outcome",
 )
 SUMMARIES = ("counts", "leaving")
+KINDS = {
+    "kill": "SIGKILL",
+    "term": "SIGTERM",
+    "int": "SIGINT",
+    "enospc": "full disk",
+    "fsize": "file size",
+    "damage": "damage",
+}
 
 
 def write_tables(rows: Sequence[dict], folder: Path) -> None:
@@ -30,6 +38,10 @@ def write_tables(rows: Sequence[dict], folder: Path) -> None:
     path = folder / f"{command}.csv"
     kept = [row for row in read(path) if int(row["seed"]) != seed] if path.exists() else []
     _write(path, [*kept, *rows])
+    write_summaries(folder)
+
+
+def write_summaries(folder: Path) -> None:
     files = [path for path in sorted(folder.glob("*.csv")) if path.stem not in SUMMARIES]
     known = [row for path in files for row in read(path)]
     _write(folder / "counts.csv", counts(known))
@@ -48,14 +60,27 @@ def read(path: Path) -> list[dict]:
 
 
 def counts(rows: Sequence[dict]) -> list[dict]:
-    """By command and kind: faults that happened, those survived, and those that came too late."""
+    """By command, and for all of them: survived of happened, by kind of fault; and how many came too late."""
+    by_command = [(name, [row for row in rows if row["command"] == name]) for name in _names(rows)]
     table = []
-    for pair in sorted({(row["command"], row["kind"]) for row in rows}):
-        found = [row["outcome"] for row in rows if (row["command"], row["kind"]) == pair]
-        missed, good = found.count(MISSED), found.count(GOOD)
-        numbers = {"faults": len(found) - missed, "good": good, "missed": missed}
-        table.append({"command": pair[0], "kind": pair[1], **numbers})
+    for name, found in [*by_command, ("all", list(rows))]:
+        cells = {title: _survived(found, {kind}) for kind, title in KINDS.items()}
+        late = sum(row["outcome"] == MISSED for row in found)
+        table.append(
+            {"command": name, **cells, "all": _survived(found, set(KINDS)), "too late": late}
+        )
     return table
+
+
+def _survived(rows: Sequence[dict], kinds: set[str]) -> str:
+    """`good of happened`; empty where nothing happened."""
+    happened = [row for row in rows if row["kind"] in kinds and row["outcome"] != MISSED]
+    good = sum(row["outcome"] == GOOD for row in happened)
+    return f"{good} of {len(happened)}" if happened else ""
+
+
+def _names(rows: Sequence[dict]) -> list[str]:
+    return sorted({row["command"] for row in rows})
 
 
 def leaving(rows: Sequence[dict]) -> list[dict]:
@@ -65,18 +90,18 @@ def leaving(rows: Sequence[dict]) -> list[dict]:
         for row in rows
         if row["kind"] in ("int", "term") and row["seconds_to_leave"] and row["listening"] == "yes"
     ]
-    table = []
-    for command in sorted({row["command"] for row in heard}):
-        seconds = [float(row["seconds_to_leave"]) for row in heard if row["command"] == command]
-        table.append(
-            {
-                "command": command,
-                "signals": len(seconds),
-                "median_seconds": f"{statistics.median(seconds):.2f}",
-                "longest_seconds": f"{max(seconds):.2f}",
-            }
-        )
-    return table
+    groups = [(name, [row for row in heard if row["command"] == name]) for name in _names(heard)]
+    return [_seconds(name, found) for name, found in [*groups, ("all", heard)] if found]
+
+
+def _seconds(name: str, rows: Sequence[dict]) -> dict:
+    seconds = [float(row["seconds_to_leave"]) for row in rows]
+    return {
+        "command": name,
+        "signals": len(seconds),
+        "median seconds": f"{statistics.median(seconds):.2f}",
+        "longest seconds": f"{max(seconds):.2f}",
+    }
 
 
 def _write(path: Path, rows: Sequence[dict]) -> None:

@@ -149,6 +149,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
     parser.add_argument("--count", type=int, default=1_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--table", type=Path, help="write the counts here, as CSV")
     given = parser.parse_args()
     known = originals()
     outcomes: Counter[str] = Counter()
@@ -160,6 +161,10 @@ def main() -> None:
                 print(f"seed {seed}: {outcome}", flush=True)
     for outcome, count in outcomes.most_common():
         print(f"{count:8,}  {outcome}")
+    if given.table:
+        lines = [f'"{outcome}",{count}' for outcome, count in outcomes.most_common()]
+        given.table.parent.mkdir(parents=True, exist_ok=True)
+        given.table.write_text("\n".join(["outcome,cases", *lines]) + "\n")
     sys.exit(any(outcome.startswith("BAD") for outcome in outcomes))
 
 

@@ -281,6 +281,16 @@ def summary(records: list[dict]) -> str:
     return "\n".join(lines)
 
 
+def write_table(path: Path, records: list[dict]) -> None:
+    """How many cases ended in which way, read at once and in blocks."""
+    lines = ["reading,outcome,cases"]
+    for part, name in (("outcome", "at once"), ("streamed", "in blocks")):
+        kinds = Counter(record[part] for record in records if part in record)
+        lines += [f'{name},"{kind}",{count}' for kind, count in kinds.most_common()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
 def is_bad(record: dict) -> bool:
     return any(str(record.get(part)).startswith("BAD") for part in ("outcome", "streamed"))
 
@@ -290,6 +300,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=2_000)
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--log", type=Path, default=Path("fuzz.jsonl"))
+    parser.add_argument("--table", type=Path, help="write the counts here, as CSV")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -308,6 +319,8 @@ def main() -> None:
     records = [json.loads(line) for line in given.log.read_text().splitlines()]
     records = [record for record in records if record["seed"] in wanted]
     print(summary(records))
+    if given.table:
+        write_table(given.table, records)
     sys.exit(any(is_bad(record) for record in records))
 
 

@@ -109,6 +109,16 @@ FAULTS = {
     "constant rewards": ("rewards", "warn", good(rewards=np.ones(ROWS)), []),
     "actions far outside": ("action_bounds", "fail", good(actions=put(3, 1.5)), [3]),
     "actions just outside": ("action_bounds", "warn", good(actions=put(4, 1.001)), [4]),
+    "choices below 0": (
+        "action_bounds",
+        "fail",
+        good(
+            actions=np.where(np.arange(ROWS) == 6, -1, np.arange(ROWS) % 3)[:, None],
+            action_low=None,
+            action_high=None,
+        ),
+        [6],
+    ),
     "saturated": (
         "action_saturation",
         "warn",

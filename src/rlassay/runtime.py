@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import signal
 import sys
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +135,20 @@ def use_threads(count: int) -> None:
     flags = os.environ.get("XLA_FLAGS", "")
     if count == 1 and "xla_cpu_multi_thread_eigen" not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+
+
+@contextlib.contextmanager
+def one_thread_a_product() -> Iterator[None]:
+    """NumPy's products on one thread, as the command has them from its start; also a decorator.
+
+    A caller from Python has loaded NumPy before, with as many threads as there are cores. Products are then rounded in
+    another order, which training carries into the digits that are shown; and for matrices as small as ours the threads
+    cost more than they give.
+    """
+    from threadpoolctl import ThreadpoolController
+
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
 
 
 def compute_where_called() -> None:

@@ -320,6 +320,8 @@ def test_completion_prints_a_script():
         ("rlassay compare --scores bwd.d", ["bwd.dual"]),
         ("rlassay study tab", ["table1", "table2"]),
         ("rlassay train td", ["td3bc"]),
+        ("rlassay curate --by bc_s", ["bc_surprise", "bc_surprise.adjusted"]),
+        ("rlassay curate --by 0.5*bwd+0.5*retu", ["0.5*bwd+0.5*return"]),
     ],
 )
 def test_completion_knows_our_names(words, offered):

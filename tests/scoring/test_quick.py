@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from small import SMALL
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import rlassay
 from probes import walks
@@ -137,6 +138,22 @@ def test_the_clone_made_beside_the_critic_is_the_one_made_alone(path, monkeypatc
     off = {"baselines.fit_settle": False, "critic.settle": False}
     rlassay.score(path, scores=["q", "bc_error"], settings={**QUICK, **off})
     assert begun[2:] == [False]
+
+
+def test_products_take_one_thread_whoever_calls(path, monkeypatch):
+    """From Python NumPy has a thread a core: other digits than the command's, and slower."""
+
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    seen = []
+    spied = lambda *asked: seen.append(threads()) or clone_until_settled(*asked)  # noqa: E731
+    monkeypatch.setattr("rlassay.scoring.assessment.clone_until_settled", spied)
+    with threadpool_limits(2, user_api="blas"):
+        rlassay.score(path, scores=["bc_error"], settings=QUICK)
+        rlassay.episode_scores(path, scores=["bc_surprise"], settings=QUICK)
+        assert threads() == {2}
+    assert seen and all(each == {1} for each in seen)
 
 
 def test_what_goes_wrong_beside_the_critic_is_told(path, monkeypatch):

@@ -103,9 +103,22 @@ def test_a_file_that_repeats_a_few_states_is_outside_by_coverage():
 
 
 def test_too_small_by_either_count():
-    for data in (episodes_of(around(120, 9), 200), episodes_of(around(120, 30), 30)):
+    few_episodes, few_rows = episodes_of(around(120, 9), 200), episodes_of(around(120, 30), 30)
+    for data, of_rows, of_episodes in (
+        (
+            few_episodes,
+            "Its 1,800 transitions would be enough.",
+            "It has 9 episodes; a forecast needs 10.",
+        ),
+        (
+            few_rows,
+            "It has 900 transitions; a forecast needs 1,000.",
+            "Its 30 episodes would be enough.",
+        ),
+    ):
         verdict = told(data)
         assert verdict["label"] == "too-small" and verdict["cloning"] is None
+        assert verdict["evidence"][:2] == [of_rows, of_episodes]
         assert verdict["advice"]["action"] == "collect-more"
 
 

@@ -8,11 +8,12 @@ Completing = Callable[[str], list[str]]
 
 
 def among(known: Callable[[], Iterable[str]]) -> Completing:
-    """Names that begin like the last part of what was typed; parts are separated by commas."""
+    """Names that begin like the last part of what was typed; parts of lists end with commas, of sums with + and *."""
 
     def complete(incomplete: str) -> list[str]:
-        before, comma, begun = incomplete.rpartition(",")
-        return [f"{before}{comma}{name}" for name in known() if name.startswith(begun)]
+        begins = 1 + max(incomplete.rfind(sign) for sign in ",+*")
+        before, begun = incomplete[:begins], incomplete[begins:]
+        return [f"{before}{name}" for name in known() if name.startswith(begun)]
 
     return complete
 
@@ -29,6 +30,12 @@ def scores() -> Iterable[str]:
     return [name for name, spec in SCORES.items() if not spec.retired]
 
 
+def episode_scores() -> Iterable[str]:
+    from rlassay.scoring.episodes import known_scores
+
+    return known_scores()
+
+
 def studies() -> Iterable[str]:
     from rlassay.study import STUDIES
 
@@ -39,3 +46,6 @@ def agents() -> Iterable[str]:
     from rlassay.agents.registry import agents_for
 
     return {**agents_for(False), **agents_for(True)}
+
+
+OFFERED = {"by": among(episode_scores)}  # for options that are made from fields, by field

@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from rlassay.cli.completing import OFFERED
 from rlassay.curation.options import options_of
 
 
@@ -52,7 +53,9 @@ def _parameters(settings: type) -> list[inspect.Parameter]:
     parameters = []
     for name, option in options_of(settings).items():
         flags = option.flags or (f"--{name.replace('_', '-')}",)
-        shown = typer.Option(*flags, metavar=option.metavar, help=option.help)
+        shown = typer.Option(
+            *flags, metavar=option.metavar, help=option.help, autocompletion=OFFERED.get(name)
+        )
         kind = Annotated[option.typed or hints[name], shown]
         keyword = inspect.Parameter.KEYWORD_ONLY
         parameters.append(inspect.Parameter(name, keyword, default=defaults[name], annotation=kind))

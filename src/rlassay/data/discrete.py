@@ -10,6 +10,7 @@ from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
 
 MOST_ACTIONS = 10_000
+NUMBERED_ANEW = "number them anew from 0, or state their bounds in the file"  # a remedy
 FEW_NUMBERS = 100  # different whole numbers that look like choices
 # Of Gymnasium's own environments, by name without version: known also where the simulator is not installed.
 OF_ENVIRONMENTS = {
@@ -98,7 +99,7 @@ def _no_such_actions(
     data: Dataset, known: ActionNumbers | None, name: str, got: tuple[int, int]
 ) -> DatasetError:
     allowed = "discrete actions are numbered from 0"
-    remedy = "number them anew from 0, or name the environment they are of with --env"
+    remedy = NUMBERED_ANEW
     if known:
         where = f"the actions of {name}" if name else "what the file states"
         allowed = f"{where}: {known.first} to {known.last}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from rlassay.data.blocks import BlockColumn, blocks_of
 from rlassay.data.dataset import Dataset
+from rlassay.data.discrete import NUMBERED_ANEW
 from rlassay.data.duplicates import repeated_episodes
 from rlassay.inspection.results import ROW_LIMIT, Check, Status, command, found, passed
 from rlassay.inspection.survey import LEAST_STEPS, NUMBERS, survey
@@ -60,6 +61,12 @@ def rewards(data: Dataset) -> Check:
 def action_bounds(data: Dataset) -> Check:
     """Actions outside the bounds that the source states."""
     low, high, stated = data.action_bounds()
+    if not stated and data.discrete_actions and np.min(low) < 0:
+        message = f"discrete actions are numbered from 0, and here from {np.min(low):g}"
+        negative = [
+            first + np.flatnonzero(part.min(axis=1) < 0) for first, part in blocks_of(data.actions)
+        ]
+        return found("action_bounds", "fail", message, NUMBERED_ANEW, np.concatenate(negative))
     if not stated:
         message = f"the source states no bounds; the actions lie in {_range(low, high)}"
         return passed("action_bounds", message)

@@ -16,6 +16,7 @@ from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
 from rlassay.results.card import Caution, Scorecard
 from rlassay.results.provenance import card_software, describe_data
+from rlassay.runtime import one_thread_a_product
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.measure import Missing, measure_all
 from rlassay.scoring.series import row_scores, series
@@ -27,6 +28,7 @@ MOST_NAMED = 10  # unseen actions that a warning lists
 TINY = 1_000  # transitions below which learned scores rest on little
 
 
+@one_thread_a_product()
 def make_card(
     assessment: Assessment, names: Sequence[str], command: str, refined: bool = False
 ) -> Scorecard:

@@ -20,6 +20,7 @@ from rlassay.motion.length import adjust_for_length
 from rlassay.motion.trajectories import motion_of
 from rlassay.results.card import Direction
 from rlassay.results.episodes import EpisodeTable
+from rlassay.runtime import one_thread_a_product
 from rlassay.scoring.assessment import Assessment
 from rlassay.scoring.columns import COLUMNS
 from rlassay.scoring.registry import ScoreSpec, row_values, spec_of
@@ -48,6 +49,7 @@ LENGTH_ADJUSTED = tuple(f"{name}{movement.ADJUSTED}" for name in ("bc_surprise",
 OF_EPISODES = ("return", "coverage", *LENGTH_ADJUSTED, *MOVEMENT)  # a transition has none
 
 
+@one_thread_a_product()
 def table_of(assessment: Assessment, scores: Sequence[str] | None = None) -> EpisodeTable:
     """The table of a dataset that is under assay already."""
     refuse_unknown(scores)
@@ -82,6 +84,7 @@ def _known(column: np.ndarray) -> np.ndarray:
     return column
 
 
+@one_thread_a_product()
 def transitions_of(
     assessment: Assessment, scores: Sequence[str] | None = None
 ) -> dict[str, np.ndarray]:

@@ -67,9 +67,14 @@ def learned_world(measured: Mapping[str, Any]) -> list[str]:
 
 def too_small(transitions: int, episodes: int) -> list[str]:
     """Which of the two counts is too low."""
+    plural = "" if episodes == 1 else "s"
     return [
-        f"It has {transitions:,} transitions; a forecast needs {LEAST_TRANSITIONS:,}.",
-        f"It has {episodes:,} episode{'' if episodes == 1 else 's'}; a forecast needs {LEAST_EPISODES}.",
+        f"It has {transitions:,} transitions; a forecast needs {LEAST_TRANSITIONS:,}."
+        if transitions < LEAST_TRANSITIONS
+        else f"Its {transitions:,} transitions would be enough.",
+        f"It has {episodes:,} episode{plural}; a forecast needs {LEAST_EPISODES}."
+        if episodes < LEAST_EPISODES
+        else f"Its {episodes:,} episodes would be enough.",
         "Agents trained on so little differ more from run to run than any forecast could tell.",
     ]
 
