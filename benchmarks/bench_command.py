@@ -1,9 +1,10 @@
-"""What `rlassay score` costs a user, and where its seconds go: before and after, on five files from 2,000 to 1,000,000 rows.
+"""What `rlassay score` costs a user, and where its seconds go: before and after, on files from 2,000 to 1,000,000 rows.
 
     python benchmarks/bench_command.py        # writes results/bench/command.csv; --rows 2000,100000 for some sizes only
 
 The files have the shapes of third parties' data and are made here: D4RL's HDF5, robomimic's demonstrations, an `.npz` of
-HalfCheetah's dimensions, a folder of `.npy`, and a long D4RL file. For each, processes one after another:
+HalfCheetah's dimensions, a folder of `.npy`, and a long D4RL file. Two more are datasets of the studies, rolled out from the
+zoo in HalfCheetah: what an agent did, where the others hold noise. For each, processes one after another:
 
 - `before`: all that `score` did in version 0.1 for these scores: compiled networks, every step, compilation cache filled;
 - `empty cache`: `score` with a store of its own that is empty;
@@ -38,6 +39,7 @@ from rlassay.data.dataset import Dataset, Origin
 from rlassay.scoring.registry import FIRST_ASKED
 from rlassay.study.grid.files import write_table
 
+ROOT = Path(__file__).resolve().parent.parent
 LONG = ("--set", "critic.settle=false", "--set", "baselines.fit_settle=false")
 PARTS = ("load", "compile", "critic", "transport")
 
@@ -51,15 +53,34 @@ class Shape:
     rows: int
     dims: tuple[int, int]  # observations, actions
     length: int  # rows of an episode
+    recorded: str = ""  # the dataset of the studies that it is; else it is made here
 
 
 SHAPES = (
     Shape("demonstrations", ".hdf5", 2_000, (19, 7), 50),
     Shape("Hopper", ".hdf5", 20_000, (11, 3), 250),
     Shape("HalfCheetah", ".npz", 100_000, (17, 6), 1_000),
+    Shape("HalfCheetah medium", ".hdf5", 100_000, (17, 6), 1_000, "medium"),
+    Shape("HalfCheetah expert", ".hdf5", 100_000, (17, 6), 1_000, "expert"),
     Shape("robot log", "", 300_000, (32, 8), 600),
     Shape("Walker", ".hdf5", 1_000_000, (17, 6), 1_000),
 )
+
+
+def of_shape(shape: Shape, seed: int) -> Dataset:
+    """Seed 0 is the file that is measured, seed 1 another of its shape."""
+    return (
+        recorded(shape.recorded if seed == 0 else "random") if shape.recorded else made(shape, seed)
+    )
+
+
+def recorded(name: str) -> Dataset:
+    """Rolled out where the run store does not hold it."""
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.plan import LITE
+
+    found = study_data("HalfCheetah-v5", [name], LITE, ROOT / "zoo", print)
+    return formats.load(found[name].path)
 
 
 def made(shape: Shape, seed: int) -> Dataset:
@@ -132,8 +153,8 @@ def import_seconds(store: Path) -> float:
 def runs_of(shape: Shape, folder: Path) -> list[dict[str, Any]]:
     """Every row of one file."""
     path, other = (folder / f"{name}{shape.suffix}" for name in ("data", "other"))
-    write(made(shape, 0), path)
-    write(made(shape, 1), other)
+    write(of_shape(shape, 0), path)
+    write(of_shape(shape, 1), other)
     store, empty = folder / "store", folder / "empty"
     first = ("--scores", ",".join(FIRST_ASKED))
     scored(other, store, *first, *LONG, "--no-store")  # fills the cache

@@ -2,13 +2,14 @@
 
     python benchmarks/bench_scale.py                       # 1, 10 and 50 million rows, then 200 datasets
     python benchmarks/bench_scale.py --rows 1000000        # one size
-    python benchmarks/bench_scale.py --datasets 40 --only many
+    python benchmarks/bench_scale.py --datasets 40 --only many --kinds made
     python benchmarks/bench_scale.py --folder DIR --make   # only make the files; the same without --make measures them
 
 Writes results/bench/scale.csv (one row a size and command), results/bench/many.csv (one row a number of workers) and
 results/bench/bill.csv (what the other two come to at internet scale). Files have HalfCheetah's shape (17 observations,
 6 actions, 98 bytes a row) and are gzipped as D4RL's are; they are made here and deleted behind their rows; those of --folder stay. A size that
-does not fit on the disk is skipped with a sentence. Every command runs in a process of its own with one compute thread; the
+does not fit on the disk is skipped with a sentence. Many datasets are either made the same way, which leaves a critic nothing
+but noise to learn, or `rolled out`: 20 episodes of one of the HalfCheetah datasets of the studies, drawn by a seed. Every command runs in a process of its own with one compute thread; the
 peak is the system's count of resident memory (ru_maxrss).
 """
 
@@ -39,7 +40,16 @@ MEMORY = 10**9  # bytes a process may hold
 TARGET_BYTES = 1.5e9
 COMMANDS = ("inspect", "score", "convert", "curate")
 SIZE_COLUMNS = ("rows", "command", "seconds", "cpu_seconds", "peak_bytes", "times_bare", "parts")
-MANY_COLUMNS = ("datasets", "rows_each", "workers", "seconds", "seconds_a_dataset", "speedup")
+KINDS = ("rolled out", "made")
+MANY_COLUMNS = (
+    "data",
+    "datasets",
+    "rows_each",
+    "workers",
+    "seconds",
+    "seconds_a_dataset",
+    "speedup",
+)
 BILL_COLUMNS = ("work", "measured_at", "cpu_seconds_each", "core_hours")
 MEASURED = """
 import json, resource, subprocess, sys, time
@@ -142,16 +152,35 @@ def made_file(folder: Path, rows: int) -> Path:
     return path
 
 
-def made_files(folder: Path, count: int, rows: int) -> Path:
+def made_files(folder: Path, kind: str, count: int, rows: int) -> Path:
     """The folder of many datasets."""
-    path = folder / f"many-{count}"
+    path = folder / f"{kind.replace(' ', '-')}-{count}"
     if not path.exists():
-        part = folder / f"many-{count}.part"
+        part = path.with_suffix(".part")
         part.mkdir(parents=True, exist_ok=True)
-        for number in range(count):
-            write_file(part / f"data-{number:04d}.hdf5", rows, seed=number)
+        if kind == "made":
+            for number in range(count):
+                write_file(part / f"data-{number:04d}.hdf5", rows, seed=number)
+        else:
+            write_rolled_out(part, count, rows)
         part.rename(path)
     return path
+
+
+def write_rolled_out(folder: Path, count: int, rows: int) -> None:
+    """Whole episodes of the studies' datasets, which are rolled out where the run store does not hold them."""
+    from rlassay import formats
+    from rlassay.study.grid.data import study_data
+    from rlassay.study.grid.plan import LITE, ORACLE_DATASETS
+
+    data = study_data("HalfCheetah-v5", ORACLE_DATASETS, LITE, ROOT / "zoo", print)
+    loaded = {name: formats.load(each.path) for name, each in data.items()}
+    for number in range(count):
+        name = ORACLE_DATASETS[number % len(ORACLE_DATASETS)]
+        source = loaded[name]
+        order = np.random.default_rng(number).permutation(source.episode_count)
+        chosen = np.sort(order[: rows // LENGTH])
+        formats.save(source.select(chosen), folder / f"{name}-{number:04d}.hdf5")
 
 
 def rows_of_size(rows: int, path: Path, folder: Path, commands: list[str]) -> list[dict[str, Any]]:
@@ -196,7 +225,9 @@ def _row(rows: int, name: str, told: dict[str, Any], bare: dict[str, Any], parts
     }
 
 
-def many_datasets(data: Path, rows: int, workers: list[int], folder: Path) -> list[dict[str, Any]]:
+def many_datasets(
+    kind: str, data: Path, rows: int, workers: list[int], folder: Path
+) -> list[dict[str, Any]]:
     """`score --out` over many files with one worker and with several, each from an empty store."""
     count = len(list(data.iterdir()))
     found: list[dict[str, Any]] = []
@@ -212,6 +243,7 @@ def many_datasets(data: Path, rows: int, workers: list[int], folder: Path) -> li
             raise SystemExit(f"{each} workers ended with code {told['code']}")
         found.append(
             {
+                "data": kind,
                 "datasets": count,
                 "rows_each": rows,
                 "workers": each,
@@ -231,14 +263,15 @@ def merged(path: Path, rows: list[dict[str, Any]], *keys: str) -> list[dict[str,
 
     known = [name(row) for row in rows]
     old = [row for row in _table(path) if name(row) not in known]
-    return sorted([*old, *rows], key=lambda row: (int(row[keys[0]]), *map(_place, name(row)[1:])))
+    return sorted([*old, *rows], key=lambda row: [*map(_place, name(row))])
 
 
 def _place(name: str) -> int:
-    """Commands in their order behind the bare reading; numbers of workers as they are."""
+    """Commands in their order behind the bare reading, kinds of data in theirs; numbers as they are."""
     if name.isdigit():
         return int(name)
-    return COMMANDS.index(name) if name in COMMANDS else -1
+    order = (*COMMANDS, *KINDS)
+    return order.index(name) if name in order else -1
 
 
 def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> None:
@@ -250,11 +283,15 @@ def save(path: Path, columns: tuple[str, ...], rows: list[dict[str, Any]]) -> No
 
 
 def with_speedup(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each number of workers against one worker on as many datasets of the same size."""
-    one = {(str(r["datasets"]), str(r["rows_each"])): r for r in rows if int(r["workers"]) == 1}
+    """Each number of workers against one worker on the same datasets."""
+
+    def alike(row: dict[str, Any]) -> list[str]:
+        return [str(row[name]) for name in ("data", "datasets", "rows_each")]
+
     found = []
     for row in rows:
-        base = one.get((str(row["datasets"]), str(row["rows_each"])))
+        one = [each for each in rows if int(each["workers"]) == 1 and alike(each) == alike(row)]
+        base = one[0] if one else None
         speedup = round(float(base["seconds"]) / float(row["seconds"]), 2) if base else ""
         found.append({**row, "speedup": speedup})
     return found
@@ -282,7 +319,7 @@ def bill(results: Path) -> list[dict[str, Any]]:
             found.append(
                 {
                     "work": "score --out of 10,000 datasets of 20,000 transitions",
-                    "measured_at": f"{row['datasets']} datasets, one worker",
+                    "measured_at": f"{row['datasets']} datasets, {row['data']}, one worker",
                     "cpu_seconds_each": f"{each:.2f} a dataset",
                     "core_hours": round(each * 1e4 / 3_600, 1),
                 }
@@ -302,6 +339,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
     parser.add_argument("--commands", nargs="*", default=list(COMMANDS))
     parser.add_argument("--datasets", type=int, default=200)
+    parser.add_argument("--kinds", nargs="*", choices=KINDS, default=list(KINDS))
     parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--only", choices=["sizes", "many"])
     parser.add_argument("--results", type=Path, default=ROOT / "results" / "bench")
@@ -318,13 +356,13 @@ def main() -> None:
         if given.make:
             for rows in sizes:
                 made_file(given.folder, rows)
-            if count:
-                made_files(given.folder, count, ROWS_EACH)
+            for kind in given.kinds if count else ():
+                made_files(given.folder, kind, count, ROWS_EACH)
         else:
             for rows in sizes:
                 measure_size(rows, given, Path(name))
-            if count:
-                measure_many(count, given, Path(name))
+            for kind in given.kinds if count else ():
+                measure_many(kind, count, given, Path(name))
             save(given.results / "bill.csv", BILL_COLUMNS, bill(given.results))
 
 
@@ -347,11 +385,11 @@ def measure_size(rows: int, given: argparse.Namespace, scratch: Path) -> None:
             )
 
 
-def measure_many(count: int, given: argparse.Namespace, scratch: Path) -> None:
-    data = made_files(given.folder or scratch, count, ROWS_EACH)
-    found = many_datasets(data, ROWS_EACH, given.workers, scratch)
+def measure_many(kind: str, count: int, given: argparse.Namespace, scratch: Path) -> None:
+    data = made_files(given.folder or scratch, kind, count, ROWS_EACH)
+    found = many_datasets(kind, data, ROWS_EACH, given.workers, scratch)
     table = given.results / "many.csv"
-    save(table, MANY_COLUMNS, with_speedup(merged(table, found, "datasets", "workers")))
+    save(table, MANY_COLUMNS, with_speedup(merged(table, found, "data", "datasets", "workers")))
 
 
 if __name__ == "__main__":
