@@ -1,5 +1,8 @@
 """Chunks of HDF5 that libhdf5 would trust: wrong sizes, wrong parameters, short data."""
 
+import resource
+import subprocess
+import sys
 import zlib
 
 import h5py
@@ -46,6 +49,21 @@ def test_scale_offset_is_read_in_a_child(tmp_path):
     episodes = record(FLAGGED)
     path = packed(tmp_path, episodes, "rewards", scaleoffset=4)
     assert_holds(load(path), episodes, final_known=True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [(0, "no temporary file can be written"), (64, "cannot be unpacked: File too large")],
+)
+def test_no_room_to_unpack_is_no_damage(tmp_path, limit, told):
+    path = packed(tmp_path, record(FLAGGED), "rewards", scaleoffset=4)
+    done = subprocess.run(
+        [sys.executable, "-m", "rlassay", "inspect", path],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )
+    assert done.returncode == 2 and told in done.stderr and "damaged" not in done.stderr
 
 
 def packed(tmp_path, episodes, name, **packing):

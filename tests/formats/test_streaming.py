@@ -1,5 +1,6 @@
 """Data that stays on the disk gives what the same data in memory gives, bit for bit, whatever the format."""
 
+import tempfile
 import weakref
 
 import h5py
@@ -247,6 +248,16 @@ def test_what_fills_the_disk_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(spilled, "SHARE_OF_DISK", 0.0)
     with pytest.raises(DatasetError, match="too large for memory and, unpacked, for the disk"):
         load(tmp_path / "packed.npz", memory=MEMORY)
+
+
+def test_no_temporary_folder_at_all(tmp_path, monkeypatch):
+    """On a full disk Python finds no folder that it can use, and calls that a missing file."""
+    save(walks(episodes=90, length=50, dims=(5, 3)), tmp_path / "packed.npz")
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    monkeypatch.setattr(tempfile, "_candidate_tempdir_list", list)
+    with pytest.raises(DatasetError, match="no temporary file can be written"):
+        load(tmp_path / "packed.npz", memory=MEMORY)
+    assert len(load(tmp_path / "packed.npz")) == 4_500  # what fits into memory needs none
 
 
 def test_memory_that_holds_not_even_the_flags_is_refused(file):

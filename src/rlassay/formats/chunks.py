@@ -27,6 +27,7 @@ import h5py
 import numpy as np
 
 from rlassay.errors import DatasetError
+from rlassay.formats.guards import NO_ROOM, temporary_folder
 
 DEFLATE, SHUFFLE, FLETCHER32, SZIP, NBIT, SCALE_OFFSET, LZF = 1, 2, 3, 4, 5, 6, 32_000
 UNPACKED_HERE = {DEFLATE, SHUFFLE, FLETCHER32}
@@ -37,7 +38,14 @@ CHILD = """
 import sys, resource, h5py, numpy
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[4]),) * 2)
 with h5py.File(sys.argv[1], "r") as file:
-    numpy.save(sys.argv[3], file[sys.argv[2]][()], allow_pickle=False)
+    array = file[sys.argv[2]][()]
+assert not array.dtype.hasobject
+content = array.tobytes()
+try:
+    with open(sys.argv[3], "wb") as file:
+        file.write(content)
+except OSError as error:
+    sys.exit(error.errno)
 """
 CHILD_ROOM = 2**30  # bytes that the child may take beside the array
 Filters = list[tuple[int, tuple[int, ...]]]
@@ -285,8 +293,8 @@ def _lzf_length(data: bytes) -> int:
 def _read_in_child(dataset: h5py.Dataset) -> np.ndarray:
     """libhdf5 may crash on damaged parameters of these filters; then only the child ends."""
     expected = dataset.size * dataset.dtype.itemsize
-    with tempfile.TemporaryDirectory() as folder:
-        target = Path(folder) / "column.npy"
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as folder:
+        target = Path(folder) / "column"
         words = (
             str(dataset.file.filename),
             str(dataset.name),
@@ -299,9 +307,11 @@ def _read_in_child(dataset: h5py.Dataset) -> np.ndarray:
             stderr=subprocess.DEVNULL,
             check=False,
         )
-        if done.returncode != 0 or not target.exists():
+        if done.returncode in NO_ROOM:
+            raise OSError(done.returncode, os.strerror(done.returncode))
+        if done.returncode != 0 or target.stat().st_size != expected:
             raise _damaged(dataset, "its packed data cannot be unpacked")
-        return np.load(target, allow_pickle=False)
+        return np.fromfile(target, dataset.dtype).reshape(dataset.shape)
 
 
 def _damaged(dataset: h5py.Dataset, how: str) -> DatasetError:

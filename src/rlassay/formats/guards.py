@@ -9,6 +9,7 @@ import json
 import math
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -62,6 +63,17 @@ def _not_the_files_fault(path: object, error: Exception) -> DatasetError | None:
     if number == errno.ENAMETOOLONG:
         return DatasetError(f"the name {str(path)[:40]}... is too long", remedy="check the path")
     return None
+
+
+def temporary_folder() -> str:
+    """Where temporary files go. Python takes a full disk for a missing folder: it tries one after another."""
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:
+        raise DatasetError(
+            "no temporary file can be written in any of the usual folders",
+            remedy="free some space, or name a folder with $TMPDIR",
+        ) from None
 
 
 def _says(error: Exception, words: str) -> bool:

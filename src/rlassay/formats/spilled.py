@@ -15,7 +15,7 @@ import numpy as np
 
 from rlassay.data.blocks import BlockColumn, Matrix
 from rlassay.errors import DatasetError
-from rlassay.formats.guards import refusing
+from rlassay.formats.guards import refusing, temporary_folder
 
 SHARE_OF_DISK = 0.9  # of what is free
 
@@ -51,11 +51,12 @@ def _read_at(descriptor: int, size: int, offset: int) -> bytearray:
 
 def require_space(size: int) -> None:
     """Refuse what would fill the disk of temporary files."""
-    free = shutil.disk_usage(tempfile.gettempdir()).free
+    folder = temporary_folder()
+    free = shutil.disk_usage(folder).free
     if size > SHARE_OF_DISK * free:
         raise DatasetError(
             "the data is too large for memory and, unpacked, for the disk of temporary files",
-            allowed=f"{int(SHARE_OF_DISK * free):,} bytes in {tempfile.gettempdir()}",
+            allowed=f"{int(SHARE_OF_DISK * free):,} bytes in {folder}",
             got=f"{size:,}",
             remedy="name another folder with $TMPDIR, or allow more with --memory",
         )
@@ -67,7 +68,8 @@ class Gathered:
     def __init__(self, *, to_disk: int | None = None):
         """`to_disk` is how many bytes are expected; None keeps them in memory."""
         self.to_disk = to_disk is not None
-        require_space(to_disk or 0)
+        if to_disk is not None:
+            require_space(to_disk)
         self._parts: dict[str, list[np.ndarray]] = {}
         self._files: dict[str, _Growing] = {}
 
