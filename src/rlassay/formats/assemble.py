@@ -187,3 +187,12 @@ def _cut_at(limit: int, columns: dict[str, Any], rows: int, *, merged: bool) -> 
     if merged:
         terminals = terminals & ~at_limit
     columns["terminals"], columns["timeouts"] = terminals, timeouts | (at_limit & ~terminals)
+
+
+def empty_note(episodes: list[int]) -> list[Note]:
+    """What to say of episodes that hold no transition."""
+    if not episodes:
+        return []
+    first = ", ".join(str(episode) for episode in episodes[:20])
+    message = f"{len(episodes):,} episodes hold no transition: number {first}"
+    return [Note("empty_episodes", message, "drop them when recording; they add no rows")]

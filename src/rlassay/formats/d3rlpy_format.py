@@ -19,7 +19,7 @@ from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.formats import hdf5
-from rlassay.formats.assemble import assemble
+from rlassay.formats.assemble import assemble, empty_note
 from rlassay.formats.guards import Budget
 from rlassay.formats.options import ReadOptions
 
@@ -110,15 +110,6 @@ def read_v2(path: Path, options: ReadOptions) -> Dataset:
     columns["episode_starts"] = np.cumsum([0, *lengths[:-1]])
     notes = empty_note([i for i, e in enumerate(episodes) if not len(e["observations"])])
     return assemble(columns, options, source=path, format_name=FORMAT_V2, notes=notes)
-
-
-def empty_note(episodes: list[int]) -> list[Note]:
-    """What to say of episodes that hold no transition."""
-    if not episodes:
-        return []
-    first = ", ".join(str(episode) for episode in episodes[:20])
-    message = f"{len(episodes):,} episodes hold no transition: number {first}"
-    return [Note("empty_episodes", message, "drop them when recording; they add no rows")]
 
 
 def check_version(file: h5py.File, path: Path) -> None:

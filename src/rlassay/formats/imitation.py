@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset
 from rlassay.errors import DatasetError
-from rlassay.formats.assemble import assemble, left_out
+from rlassay.formats.assemble import assemble, empty_note, left_out
 from rlassay.formats.containers import table_files
-from rlassay.formats.d3rlpy_format import empty_note
 from rlassay.formats.guards import Budget, plain_file, refusing
 from rlassay.formats.npy import Archive
 from rlassay.formats.options import ReadOptions
-from rlassay.formats.tables import read_parquet
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "imitation"
 ARCHIVE = {"obs", "acts", "terminal", "indices"}
@@ -130,6 +130,10 @@ def _cell(table: pa.Table, name: str, index: int) -> Any:
 
 
 def _tables(path: Path, budget: Budget) -> Iterator[pa.Table]:
+    import pyarrow as pa  # not with the module: every .npz is asked whether it is one of these
+
+    from rlassay.formats.tables import read_parquet
+
     for file in arrow_files(path):
         budget.take(2 * plain_file(file).stat().st_size, str(file))
         with refusing(file, "an Arrow stream"), pa.OSFile(str(file), "rb") as source:

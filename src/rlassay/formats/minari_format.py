@@ -20,8 +20,7 @@ from rlassay.data.dataset import Dataset, Note
 from rlassay.data.references import usable_reference
 from rlassay.errors import DatasetError
 from rlassay.formats import hdf5
-from rlassay.formats.assemble import assemble, join_vectors, left_out, refuse_image
-from rlassay.formats.d3rlpy_format import empty_note
+from rlassay.formats.assemble import assemble, empty_note, join_vectors, left_out, refuse_image
 from rlassay.formats.guards import Budget, parsed_object, plain_file, read_json
 from rlassay.formats.options import ReadOptions
 from rlassay.formats.spilled import Gathered

@@ -17,8 +17,14 @@ from rlassay.data import column_checks as checks
 from rlassay.data.dataset import Dataset, Note
 from rlassay.errors import DatasetError
 from rlassay.formats import hdf5
-from rlassay.formats.assemble import assemble, chosen_keys, join_vectors, left_out, refuse_image
-from rlassay.formats.d3rlpy_format import empty_note
+from rlassay.formats.assemble import (
+    assemble,
+    chosen_keys,
+    empty_note,
+    join_vectors,
+    left_out,
+    refuse_image,
+)
 from rlassay.formats.guards import Budget, parsed_object
 from rlassay.formats.options import ReadOptions
 from rlassay.words import suggest
