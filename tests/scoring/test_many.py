@@ -143,3 +143,19 @@ def test_workers_are_bounded_by_cores_and_memory(monkeypatch, tmp_path):
     assert many.workers_that_fit(files) == 2
     monkeypatch.setattr(many, "available_memory", lambda: 1)
     assert many.workers_that_fit(files) == 1
+
+
+@pytest.mark.parametrize("harm", [b"", b'{"schema": "rlassay', bytes(400), None])
+def test_a_damaged_or_lost_card_in_the_store_is_made_again(tmp_path, monkeypatch, capfd, harm):
+    monkeypatch.setenv("RLASSAY_STORE", str(tmp_path / "store"))
+    save(walks(episodes=30, seed=0, env_id="Hopper-v5"), tmp_path / "a.npz")
+    words = ["score", str(tmp_path / "*.npz"), "--out", str(tmp_path / "cards"), *SETTINGS]
+    assert run(*words).returncode == 0
+    told = (tmp_path / "cards/a.npz.json").read_text()
+    (kept,) = (tmp_path / "store").rglob("card.json")
+    kept.write_bytes(harm) if harm is not None else kept.unlink()
+    again = run(*words)
+    assert again.returncode == 0 and "1 made" in again.stdout, again.stderr
+    assert harm is None or f"{kept} is damaged" in again.stderr
+    first, second = (json.loads(text) for text in (told, kept.read_text()))
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}

@@ -77,6 +77,10 @@ class RunStore:
     def finish(self, task: Task, result: Any) -> None:
         write_json(self.folder(task) / "result.json", result)
 
+    def forget(self, task: Task) -> None:
+        """What stood beside the result is lost, so that the task has to be done again."""
+        (self.folder(task) / "result.json").unlink(missing_ok=True)
+
     def fail(self, task: Task, cause: str) -> None:
         write_json(self.folder(task) / "failure.json", cause)
 

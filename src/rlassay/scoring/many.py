@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.data.memory import MEMORY_SHARE, WORKING_COPIES, available_memory
-from rlassay.engine.files import write_atomically
+from rlassay.engine.files import read_or_set_aside, write_atomically
 from rlassay.engine.local import Engine, Outcome
 from rlassay.engine.standing import StandingEngine
 from rlassay.engine.store import RunStore, Task
@@ -63,6 +63,7 @@ def score_files(
         result = results[outcome.task.key] = _placed(outcome, found, out, store)
         on_scored(result)
 
+    _forget_damaged([task for task, _ in tasks.values()], store)
     engine = engine or StandingEngine(workers_that_fit(files))
     engine.run([task for task, _ in tasks.values()], store, on_outcome)
     return [results[key] for key in tasks]
@@ -103,18 +104,33 @@ def score_task(
     return {name: each.value for name, each in card.scores.items()}
 
 
+def _forget_damaged(tasks: Sequence[Task], store: RunStore) -> None:
+    """A card that cannot be read is set aside, and its result forgotten: it is made again."""
+    for task in tasks:
+        if store.result(task) is not None and _kept_card(task, store) is None:
+            store.forget(task)
+
+
+def _kept_card(task: Task, store: RunStore) -> str | None:
+    """The text of the card, which is JSON."""
+
+    def read(path: Path) -> str:
+        text = path.read_text()
+        json.loads(text)
+        return text
+
+    return read_or_set_aside(store.folder(task) / CARD, read)
+
+
 def _placed(outcome: Outcome, found: Found, out: Path, store: RunStore) -> Scored:
     """The card under its own name in the folder of cards."""
     place = out / f"{found.name}.json"
     if outcome.result is None:
         place.unlink(missing_ok=True)  # it was of another state of the file
         return Scored(found, None, outcome.failure)
-    made = store.folder(outcome.task) / CARD
-    try:
-        text = made.read_text()
-        json.loads(text)
-    except (OSError, ValueError):
-        return Scored(found, None, f"the card that was kept in {made} cannot be read")
+    text = _kept_card(outcome.task, store)
+    if text is None:
+        return Scored(found, None, f"the card in {store.folder(outcome.task)} cannot be read")
     if not (place.is_file() and place.read_text(errors="replace") == text):
         write_atomically(place, text)
     return Scored(found, place, cached=outcome.cached)
