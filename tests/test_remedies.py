@@ -26,6 +26,7 @@ ELSEWHERE = {
     "endless",
     "outlying return",
     "few rows",
+    "choices below 0",  # what a number stands for
 }
 
 
