@@ -103,4 +103,34 @@ MUTATIONS_READERS: list[tuple[str, str, str, str]] = [
         ")",
         "tests/faults/test_manners.py::test_private_data_stays_private",
     ),
+    (
+        "formats/chunks.py",
+        "if done.returncode in NO_ROOM:",
+        "if False:",
+        "tests/formats/test_chunks.py::test_no_room_to_unpack_is_no_damage",
+    ),
+    (
+        "formats/spilled.py",
+        "        if to_disk is not None:\n            require_space(to_disk)",
+        "        require_space(to_disk or 0)",
+        f"{STREAMING}::test_no_temporary_folder_at_all",
+    ),
+    (
+        "scoring/many.py",
+        "            store.forget(task)",
+        "            pass",
+        "tests/scoring/test_many.py::test_a_damaged_or_lost_card_in_the_store_is_made_again",
+    ),
+    (
+        "inspection/values.py",
+        "if not stated and data.discrete_actions and np.min(low) < 0:",
+        "if False:",
+        "tests/test_inspect.py",
+    ),
+    (
+        "runtime.py",
+        'ThreadpoolController().limit(limits=1, user_api="blas")',
+        'ThreadpoolController().limit(limits=2, user_api="blas")',
+        "tests/scoring/test_quick.py::test_products_take_one_thread_whoever_calls",
+    ),
 ]

@@ -258,6 +258,7 @@ def test_no_temporary_folder_at_all(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match="no temporary file can be written"):
         load(tmp_path / "packed.npz", memory=MEMORY)
     assert len(load(tmp_path / "packed.npz")) == 4_500  # what fits into memory needs none
+    assert not spilled.Gathered().to_disk
 
 
 def test_memory_that_holds_not_even_the_flags_is_refused(file):
