@@ -137,6 +137,10 @@ def use_threads(count: int) -> None:
         os.environ["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
 
 
+_product_lock = threading.Lock()
+_product_limits: list[Any] = []  # the limit, and behind it an entry for each caller that is inside
+
+
 @contextlib.contextmanager
 def one_thread_a_product() -> Iterator[None]:
     """NumPy's products on one thread, as the command has them from its start; also a decorator.
@@ -147,8 +151,17 @@ def one_thread_a_product() -> Iterator[None]:
     """
     from threadpoolctl import ThreadpoolController
 
-    with ThreadpoolController().limit(limits=1, user_api="blas"):
+    with _product_lock:
+        if not _product_limits:  # the first of several callers limits, the last one gives back
+            _product_limits.append(ThreadpoolController().limit(limits=1, user_api="blas"))
+        _product_limits.append(None)
+    try:
         yield
+    finally:
+        with _product_lock:
+            _product_limits.pop()
+            if len(_product_limits) == 1:
+                _product_limits.pop().restore_original_limits()
 
 
 def compute_where_called() -> None:

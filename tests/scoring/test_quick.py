@@ -140,12 +140,14 @@ def test_the_clone_made_beside_the_critic_is_the_one_made_alone(path, monkeypatc
     assert begun[2:] == [False]
 
 
+def threads() -> set[int]:
+    """Of NumPy's own library; SciPy may load another one meanwhile."""
+    found = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    return {each["num_threads"] for each in found if "numpy" in each["filepath"]}
+
+
 def test_products_take_one_thread_whoever_calls(path, monkeypatch):
     """From Python NumPy has a thread a core: other digits than the command's, and slower."""
-
-    def threads() -> set[int]:
-        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
-
     seen = []
     spied = lambda *asked: seen.append(threads()) or clone_until_settled(*asked)  # noqa: E731
     monkeypatch.setattr("rlassay.scoring.assessment.clone_until_settled", spied)
@@ -154,6 +156,17 @@ def test_products_take_one_thread_whoever_calls(path, monkeypatch):
         rlassay.episode_scores(path, scores=["bc_surprise"], settings=QUICK)
         assert threads() == {2}
     assert seen and all(each == {1} for each in seen)
+
+
+def test_whoever_leaves_last_gives_the_threads_back():
+    with threadpool_limits(2, user_api="blas"):
+        first, second = runtime.one_thread_a_product(), runtime.one_thread_a_product()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)  # two threads of one process leave in any order
+        assert threads() == {1}
+        second.__exit__(None, None, None)
+        assert threads() == {2}
 
 
 def test_what_goes_wrong_beside_the_critic_is_told(path, monkeypatch):
