@@ -10,12 +10,11 @@ next state lies beyond the limits is a terminal, and any other end is a timeout.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from pathlib import Path
 
 import numpy as np
+from real_sets import Prepared, run_from_command_line, write_sets
 
 import rlassay
 from rlassay.data.dataset import Dataset, Origin
@@ -46,17 +45,13 @@ SETS = {
 
 def prepare(root: Path, out: Path) -> list[dict]:
     """Write every set as OUT/NAME.npz; returns what was found in each."""
-    out.mkdir(parents=True, exist_ok=True)
-    commits = json.loads((root / "MANIFEST.json").read_text())
-    told = []
-    for name, (repository, path) in SETS.items():
-        raw = rlassay.load(root / repository.replace("/", "+") / path)
-        data, error = with_own_ends(raw, name)
-        rlassay.save(data, out / f"{name}.npz")
-        about = {"name": name, "repository": repository, "path": path}
-        told.append({**about, **describe(raw, data, error), "commit": commits[repository]})
-    (out / "SETS.json").write_text(json.dumps(told, indent=1) + "\n")
-    return told
+    return write_sets(root, out, SETS, prepared)
+
+
+def prepared(name: str, path: Path) -> Prepared:
+    raw = rlassay.load(path)
+    data, error = with_own_ends(raw, name)
+    return data, describe(raw, data, error)
 
 
 def next_states(states: np.ndarray, pushes: np.ndarray) -> np.ndarray:
@@ -120,14 +115,5 @@ def describe(raw: Dataset, data: Dataset, error: float) -> dict:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--root", type=Path, required=True, help="where the files are")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the files")
-    options = parser.parse_args()
-    for told in prepare(options.root, options.out):
-        print(json.dumps(told))
-
-
 if __name__ == "__main__":
-    main()
+    run_from_command_line(str(__doc__), prepare)

@@ -9,7 +9,6 @@ None of the files is part of this repository.
 
 from __future__ import annotations
 
-import argparse
 import base64
 import json
 import pickle
@@ -20,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from real_sets import Prepared, run_from_command_line, write_sets
 
 import rlassay
 from rlassay.data.dataset import Dataset, Origin
@@ -59,16 +59,14 @@ SETS = {
 
 def prepare(root: Path, out: Path) -> list[dict]:
     """Write every set as OUT/NAME.npz; returns what was done to each."""
-    out.mkdir(parents=True, exist_ok=True)
-    commits = json.loads((root / "MANIFEST.json").read_text())
-    told = []
-    for name, source in SETS.items():
-        raw = load(root / source.repository.replace("/", "+") / source.path)
-        data = in_units(raw, source.factor, name)
-        rlassay.save(data, out / f"{name}.npz")
-        told.append({**describe(name, raw, data, source), "commit": commits[source.repository]})
-    (out / "SETS.json").write_text(json.dumps(told, indent=1) + "\n")
-    return told
+    places = {name: (source.repository, source.path) for name, source in SETS.items()}
+    return write_sets(root, out, places, prepared)
+
+
+def prepared(name: str, path: Path) -> Prepared:
+    raw, factor = load(path), SETS[name].factor
+    data = in_units(raw, factor, name)
+    return data, describe(name, raw, data, factor)
 
 
 def load(path: Path) -> Dataset:
@@ -121,34 +119,22 @@ def torque_error(data: Dataset) -> float:
     return float(np.median(np.abs(torque - data.actions[:, 0])[free]))
 
 
-def describe(name: str, raw: Dataset, data: Dataset, source: Source) -> dict:
+def describe(name: str, raw: Dataset, data: Dataset, factor: float) -> dict:
     error = torque_error(data)
     if error > ROUNDING:
         sys.exit(f"{name}: the actions are not torques, median error {error:.3g}")
     return {
-        "name": name,
-        "repository": source.repository,
-        "path": source.path,
         "rows": len(data),
         "episodes": data.episode_count,
         "mean_return": round(float(data.episode_returns.mean()), 2),
         "recorded_low": float(np.min(raw.actions)),
         "recorded_high": float(np.max(raw.actions)),
-        "factor": source.factor,
-        "clipped_rows": int((np.abs(source.factor * np.asarray(raw.actions)) > BOUND).sum()),
+        "factor": factor,
+        "clipped_rows": int((np.abs(factor * np.asarray(raw.actions)) > BOUND).sum()),
         "terminals_made_timeouts": int(np.sum(raw.terminals)),
         "median_torque_error": error,
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
-    parser.add_argument("--root", type=Path, required=True, help="where the files are")
-    parser.add_argument("--out", type=Path, required=True, help="folder for the eight files")
-    options = parser.parse_args()
-    for told in prepare(options.root, options.out):
-        print(json.dumps(told))
-
-
 if __name__ == "__main__":
-    main()
+    run_from_command_line(str(__doc__), prepare)

@@ -138,7 +138,8 @@ def use_threads(count: int) -> None:
 
 
 _product_lock = threading.Lock()
-_product_limits: list[Any] = []  # the limit, and behind it an entry for each caller that is inside
+_product_limit: Any = None  # while somebody is inside
+_product_callers = 0
 
 
 @contextlib.contextmanager
@@ -149,19 +150,20 @@ def one_thread_a_product() -> Iterator[None]:
     another order, which training carries into the digits that are shown; and for matrices as small as ours the threads
     cost more than they give.
     """
+    global _product_limit, _product_callers
     from threadpoolctl import ThreadpoolController
 
     with _product_lock:
-        if not _product_limits:  # the first of several callers limits, the last one gives back
-            _product_limits.append(ThreadpoolController().limit(limits=1, user_api="blas"))
-        _product_limits.append(None)
+        if _product_callers == 0:  # the first of several callers limits, the last one gives back
+            _product_limit = ThreadpoolController().limit(limits=1, user_api="blas")
+        _product_callers += 1
     try:
         yield
     finally:
         with _product_lock:
-            _product_limits.pop()
-            if len(_product_limits) == 1:
-                _product_limits.pop().restore_original_limits()
+            _product_callers -= 1
+            if _product_callers == 0:
+                _product_limit.restore_original_limits()
 
 
 def compute_where_called() -> None:

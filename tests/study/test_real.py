@@ -1,7 +1,7 @@
 """The study of others' files: units settled by physics, correlations equal to SciPy's, mistakes in one sentence."""
 
-import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,19 +15,8 @@ from rlassay.study import real, study
 from rlassay.study.grid.files import write_table
 from rlassay.study.grid.plan import AGENTS
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "real_pendulum.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("real_pendulum", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    import sys
-
-    sys.modules["real_pendulum"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+import real_pendulum as script
 
 
 def swung(halved: bool) -> Dataset:
@@ -51,7 +40,7 @@ def swung(halved: bool) -> Dataset:
 
 
 @pytest.mark.parametrize("halved", [False, True])
-def test_the_equations_tell_the_unit_of_the_actions(script, halved):
+def test_the_equations_tell_the_unit_of_the_actions(halved):
     raw = swung(halved)
     right = script.in_units(raw, 2.0 if halved else 1.0, "made")
     assert script.torque_error(right) < script.ROUNDING
@@ -59,7 +48,7 @@ def test_the_equations_tell_the_unit_of_the_actions(script, halved):
     assert script.torque_error(script.in_units(raw, 1.0 if halved else 2.0, "made")) > 0.1
 
 
-def test_actions_beyond_the_bounds_are_clipped(script):
+def test_actions_beyond_the_bounds_are_clipped():
     raw = swung(False)
     assert np.abs(script.in_units(raw, 3.0, "made").actions).max() == 2.0
 

@@ -1,6 +1,5 @@
 """scripts/real_cartpole.py against the environment itself: its steps, its ends, and what it makes of a file."""
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -10,17 +9,8 @@ import pytest
 from rlassay.data.dataset import Dataset
 from rlassay.rollout import make_env
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "real_cartpole.py"
-
-
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("real_cartpole", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["real_cartpole"] = module
-    spec.loader.exec_module(module)
-    return module
+sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
+import real_cartpole as script
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +36,13 @@ def file_of(recorded, ends, **columns):
     return Dataset.from_columns(**{**given, **columns}, terminals=none, episode_starts=starts)
 
 
-def test_steps_and_ends_are_the_environments(script, recorded):
+def test_steps_and_ends_are_the_environments(recorded):
     states, pushes, following, over = recorded
     np.testing.assert_allclose(script.next_states(states, pushes), following, atol=1e-6)
     assert (script.fallen(following) == over).all()
 
 
-def test_ends_are_found_where_the_file_states_none(script, recorded):
+def test_ends_are_found_where_the_file_states_none(recorded):
     _, _, following, over = recorded
     cut = over.copy()
     cut[3] = True  # stopped in the middle
@@ -63,7 +53,7 @@ def test_ends_are_found_where_the_file_states_none(script, recorded):
     assert error < 1e-6 and data.episode_count == 13
 
 
-def test_choices_as_vectors_are_numbers_and_other_physics_are_refused(script, recorded):
+def test_choices_as_vectors_are_numbers_and_other_physics_are_refused(recorded):
     _, pushes, _, over = recorded
     vectors = np.eye(2, dtype=np.float32)[pushes]
     data, _ = script.with_own_ends(file_of(recorded, over, actions=vectors), "probe")

@@ -121,9 +121,8 @@ class Trainer:
         described["settings"] = identifying(self.settings)
         weights = b"" if self.probabilities is None else self.probabilities.tobytes()
         digest = hashlib.sha256(weights).hexdigest()
-        if (
-            self.kind.discrete and not self.run.env_id
-        ):  # then the file may say which actions there are
+        if self.kind.discrete and not self.run.env_id:
+            # without an environment the file may say which actions there are
             low, high, _ = self.judge.space
             described["actions"] = [int(low[0]), int(high[0])]
         return {**described, "data": self.run.dataset["fingerprint"], "weights": digest}

@@ -23,9 +23,8 @@ OLD = 86_400  # seconds after which a part of an unknown writer counts as left b
 _LONGEST = 100  # bytes of the target's name in a part's name; file systems allow 255 in all
 _WRITER = re.compile(r"\.([0-9a-f]{6})-(\d+)-(\d+)-[0-9a-f]+\.part$")
 _live: set[Path] = set()  # of this process
-_placing = (
-    threading.Lock()
-)  # held while a part takes its place, and while an ending process removes its parts
+# Held while a part takes its place, and while an ending process removes its parts.
+_placing = threading.Lock()
 
 
 def new_part(target: Path, *, folder: bool = False, alone: bool = False) -> Path | None:

@@ -67,16 +67,17 @@ def learned_world(measured: Mapping[str, Any]) -> list[str]:
 
 def too_small(transitions: int, episodes: int) -> list[str]:
     """Which of the two counts is too low."""
-    plural = "" if episodes == 1 else "s"
     return [
-        f"It has {transitions:,} transitions; a forecast needs {LEAST_TRANSITIONS:,}."
-        if transitions < LEAST_TRANSITIONS
-        else f"Its {transitions:,} transitions would be enough.",
-        f"It has {episodes:,} episode{plural}; a forecast needs {LEAST_EPISODES}."
-        if episodes < LEAST_EPISODES
-        else f"Its {episodes:,} episodes would be enough.",
+        _counted(transitions, "transitions", LEAST_TRANSITIONS),
+        _counted(episodes, "episode" if episodes == 1 else "episodes", LEAST_EPISODES),
         "Agents trained on so little differ more from run to run than any forecast could tell.",
     ]
+
+
+def _counted(count: int, what: str, least: int) -> str:
+    if count < least:
+        return f"It has {count:,} {what}; a forecast needs {least:,}."
+    return f"Its {count:,} {what} would be enough."
 
 
 def not_rankable(constant: float | None, episodes: int, transitions: int) -> list[str]:
