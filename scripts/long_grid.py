@@ -62,7 +62,7 @@ def run_beside(command: list[str], folder: Path) -> int:
     try:
         return running.wait()
     except KeyboardInterrupt:
-        running.send_signal(signal.SIGINT)
+        running.terminate()  # not SIGINT, which a shell makes its background jobs ignore
         return running.wait()
 
 
