@@ -1,8 +1,11 @@
 """The defect benchmark as cells: what detection sees, which half an arm keeps, and the gains by hand."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from rlassay.curation.rule import WITHOUT_REWARDS
 from rlassay.data.dataset import Dataset
 from rlassay.formats import load, save
 from rlassay.study import study
@@ -136,6 +139,8 @@ def test_the_table_names_the_scores_of_the_rule_and_the_gains(tmp_path):
     assert "bc_surprise, mutual_information, tremor, idle" in text
     gains = {row["arm"]: row for row in read_table(tmp_path / "demonstrations" / "gains.csv")}
     assert gains["tremor"]["mean"] == 10 and gains["idle"]["mean"] == -5
+    by_kind = read_table(tmp_path / "demonstrations" / "gains_by_defect.csv")
+    assert {row["arm"]: row["lag"] for row in by_kind} == {"tremor": 10, "idle": -5}
     assert gains["tremor"]["qualifies"] == "True" and gains["idle"]["qualifies"] == "False"
     assert "Help the policy: tremor. Detect, do not help: none. " in text
     assert "Default of `curate --by` without rewards: tremor." in text
@@ -170,6 +175,11 @@ def test_a_score_that_detects_and_does_not_help_is_listed(tmp_path):
     text, _ = study("demonstrations", results=tmp_path)
     assert "Help the policy: none was shown to. Detect, do not help: tremor. " in text
     assert "without rewards: bc_surprise." in text
+
+
+def test_curate_ranks_by_the_winner_of_the_committed_runs():
+    told = (Path(__file__).parents[2] / "results" / "demonstrations" / "table.md").read_text()
+    assert f"without rewards: {WITHOUT_REWARDS}." in told
 
 
 def test_cells_run_seed_by_seed_and_defect_by_defect(datasets):

@@ -14,7 +14,7 @@ from rlassay.settings import require
 
 WAYS = ("keep", "keep_rows", "top_k", "min_score", "only")  # at most one is given
 BY_RETURN = "return"  # what the study supports: no score chose better episodes than their returns
-WITHOUT_REWARDS = "bc_surprise"
+WITHOUT_REWARDS = "mutual_information"  # docs/demonstrations.md: by the policies that learned from what scores kept
 
 
 def _named(path: Path) -> tuple[int, ...]:

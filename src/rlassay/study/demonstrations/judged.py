@@ -39,17 +39,21 @@ def judgement(folder: Path) -> str:
     heading = "\n### BC on the half that a score keeps, against a random half\n\n"
     if waiting := incomplete(runs):
         return f"{heading}The policy test is {waiting} runs; nothing is judged before.\n"
-    gains = gains_of(read_table(runs))
-    rows = [_row(*found) for found in gains.values()]
+    differences = differences_of(read_table(runs))
+    gains = {arm: gain(arm, cells) for arm, cells in differences.items()}
+    rows = [_row(found, len(differences[arm])) for arm, found in gains.items()]
+    by_defect = [{"arm": arm, **_by_defect(cells)} for arm, cells in differences.items()]
     about = {"command": read_about(runs).get("command"), "complete": True}
     write_table(folder / "gains.csv", rows, GAINS, about)
+    write_table(folder / "gains_by_defect.csv", by_defect, list(by_defect[0]), about)
     areas = detection_by_score(read_table(folder / "detection.csv"))
-    judged = [found for found, _ in gains.values() if found.score != CLEAN]
-    return heading + markdown_table(rows, GAINS) + "\n" + _sentences(judged, areas, folder)
+    judged = [found for found in gains.values() if found.score != CLEAN]
+    tables = markdown_table(rows, GAINS), markdown_table(by_defect, list(by_defect[0]))
+    return heading + "\n".join(tables) + "\n" + _sentences(judged, areas, folder)
 
 
-def gains_of(runs: Sequence[Row]) -> dict[str, tuple[Gain, int]]:
-    """What every arm gives over the random half, paired by environment, defect and seed; with the number of cells."""
+def differences_of(runs: Sequence[Row]) -> dict[str, dict[tuple[str, str], list[float]]]:
+    """Arm -> (environment, defect) -> points above the random half of the same seed."""
     reached = {
         (row["environment"], row["defect"], row["arm"], int(row["seed"])): row["score"]
         for row in runs
@@ -61,7 +65,16 @@ def gains_of(runs: Sequence[Row]) -> dict[str, tuple[Gain, int]]:
         if arm != RANDOM and base is not None:
             cells = found.setdefault(arm, {})
             cells.setdefault((environment, defect), []).append(score - base)
-    return {arm: (gain(arm, cells), len(cells)) for arm, cells in found.items()}
+    return found
+
+
+def _by_defect(cells: Mapping[tuple[str, str], Sequence[float]]) -> Row:
+    """Mean over environments and seeds, for every defect."""
+    defects = dict.fromkeys(defect for _, defect in cells)
+    return {
+        wanted: float(np.mean([np.mean(v) for (_, defect), v in cells.items() if defect == wanted]))
+        for wanted in defects
+    }
 
 
 def _row(found: Gain, cells: int) -> Row:
