@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+import rlassay
+from rlassay.errors import DatasetError
 from rlassay.formats import load
 from rlassay.inspection import inspect, inspect_source
 from rlassay.inspection.results import filled, repaired_name
@@ -53,6 +55,15 @@ def test_a_remedy_works_as_printed(fault, tmp_path, monkeypatch):
     for command in commands:
         out = run(command, tmp_path)
         assert inspect_source(out)[name].status in BETTER[status]
+
+
+def test_score_refuses_what_is_not_finite_with_the_command_that_mends_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("my data.npz", **{n: c for n, c in FAULTS["nan"][2].items() if c is not None})
+    with pytest.raises(DatasetError, match="rewards of my data.npz are not finite") as told:
+        rlassay.score("my data.npz")
+    out = run(COMMAND.findall(str(told.value))[0], tmp_path)
+    assert inspect_source(out)["finite"].status == "pass"
 
 
 def test_joined_episodes_of_a_known_task(tmp_path, monkeypatch):

@@ -13,8 +13,9 @@ from rlassay.data.dataset import Dataset
 from rlassay.data.references import Reference, reference_of
 from rlassay.errors import DatasetError, SettingsError
 from rlassay.formats import load, with_extras
-from rlassay.inspection.results import flags
+from rlassay.inspection.results import filled, flags
 from rlassay.inspection.survey import survey
+from rlassay.inspection.values import finite
 from rlassay.results.card import Comparison, Scorecard
 from rlassay.results.episodes import EpisodeTable
 from rlassay.scoring.alike import differences
@@ -210,19 +211,20 @@ def _share_epsilons(assessments: list[Assessment], names: Sequence[str]) -> None
 def _load(source: Any, clock: Clock, read: Mapping[str, Any] | None = None) -> Dataset:
     with clock.phase("load"):
         data = load(source, **(read or {}))
-        _require_finite(data)
+        _require_finite(data, read or {})
     if data.rewards is None:  # then times, tasks and successes beside the columns count
         return with_extras(data, source, **(read or {}))
     return data
 
 
-def _require_finite(data: Dataset) -> None:
+def _require_finite(data: Dataset, reading: Mapping[str, Any]) -> None:
     for name in ("observations", "actions", "rewards"):
         rows = np.flatnonzero(survey(data).not_finite[name])
         if len(rows):
+            where = f"{len(rows):,} rows, first row {rows[0]:,}"
             raise DatasetError(
-                f"{name} of {data.origin.source} are not finite in {len(rows):,} rows, first row {rows[0]:,}",
-                remedy="`rlassay inspect` names the rows; drop or repair them",
+                f"{name} of {data.origin.source} are not finite in {where}",
+                remedy=filled(finite(data).remedy, data, reading),
             )
 
 
