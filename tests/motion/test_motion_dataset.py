@@ -10,6 +10,7 @@ from rlassay.motion.enough import extrapolated, fit_power_law, learning_curve
 from rlassay.motion.findings import of_curve
 from rlassay.motion.joints import ranges
 from rlassay.motion.modes import best_grouping, find_modes, mean_silhouette
+from rlassay.motion.scores import EPISODE_SCORES
 from rlassay.motion.trajectories import Motion, motion_of
 from rlassay.motion.watch import deviations
 
@@ -156,6 +157,19 @@ def test_the_report_names_the_episodes_to_watch_and_why(motion):
     assert any("tremor 0." in reason for reason in watched[6].reasons)
     assert any(reason.startswith("outlying start ") for reason in watched[17].reasons)
     assert all("usual" in reason and "deviations" in reason for reason in watched[6].reasons)
+
+
+def test_what_a_score_means_is_told_once(motion):
+    actions = motion.actions.copy()
+    noise = np.random.default_rng(1).normal(size=(120, 4))
+    for episode, size in ((6, 0.5), (9, 0.4)):
+        actions[motion.starts[episode] : motion.stops[episode]] += size * noise
+    report = rlassay.demonstrations(dataset_of(changed(motion, actions=actions)))
+    both = [r for each in report.watch for r in each.reasons if r.startswith("tremor 0.")]
+    meaning = EPISODE_SCORES["tremor"].meaning
+    assert len(both) > 1 and [meaning in reason for reason in both] == [True] + [False] * (
+        len(both) - 1
+    )
 
 
 def test_clean_data_has_nothing_to_watch_for_long(motion):

@@ -56,8 +56,9 @@ def worth_watching(motion: Motion, columns: Mapping[str, np.ndarray]) -> tuple[W
         return ()
     values = np.stack([table[name] for name in names], axis=1)
     order = np.argsort(-values.max(axis=1), kind="stable")[:NUMBER]
+    explained: set[str] = set()
     return tuple(
-        _watched(int(episode), values[episode], names, motion, columns)
+        _watched(int(episode), values[episode], names, motion, columns, explained)
         for episode in order
         if values[episode].max() >= OUTSTANDING
     )
@@ -82,19 +83,23 @@ def _watched(
     names: list[str],
     motion: Motion,
     columns: Mapping[str, np.ndarray],
+    explained: set[str],
 ) -> Watched:
+    """`explained` are the scores whose meaning a reason before this one has told; its own are added."""
     order = [place for place in np.argsort(-values, kind="stable") if values[place] >= OUTSTANDING]
-    reasons = tuple(
-        _sentence(names[place], episode, motion, columns, float(values[place]))
-        for place in order[:3]
-    )
-    return Watched(episode, names[order[0]], float(values[order[0]]), reasons)
+    reasons = []
+    for place in order[:3]:
+        name = names[place]
+        sentence = _sentence(name, episode, motion, columns, float(values[place]))
+        reasons.append(sentence + _meaning(name, explained))
+        explained.add(name)
+    return Watched(episode, names[order[0]], float(values[order[0]]), tuple(reasons))
 
 
 def _sentence(
     name: str, episode: int, motion: Motion, columns: Mapping[str, np.ndarray], far: float
 ) -> str:
-    """What the number is, what is usual, and what it means."""
+    """What the number is, and what is usual."""
     told = f"{far:.0f} robust deviations"
     if name == "length":
         usual = float(np.median(motion.lengths))
@@ -102,7 +107,9 @@ def _sentence(
     spec, value = EPISODE_SCORES[name], columns[name][episode]
     adjusted = columns.get(f"{name}{ADJUSTED}", columns[name])
     usual = value - adjusted[episode] + np.nanmedian(adjusted)
-    return (
-        f"{spec.title.lower()} {value:.3g}, usual for its length {usual:.3g} "
-        f"({told}): {spec.meaning}"
-    )
+    return f"{spec.title.lower()} {value:.3g}, usual for its length {usual:.3g} ({told})"
+
+
+def _meaning(name: str, explained: set[str]) -> str:
+    """What the score is, where it is named for the first time."""
+    return "" if name in explained or name == "length" else f": {EPISODE_SCORES[name].meaning}"
