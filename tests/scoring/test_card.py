@@ -354,7 +354,7 @@ def test_tiny_data(rows):
 def test_values_that_are_not_finite_are_refused_with_the_row():
     rewards = np.array(WALKS.rewards)
     rewards[17] = np.nan
-    with pytest.raises(DatasetError, match="first row 17.*inspect"):
+    with pytest.raises(DatasetError, match="first row 17; .*repair_dataset"):
         rlassay.score(with_columns(WALKS, rewards=rewards))
 
 
