@@ -58,7 +58,7 @@ def verdict_of(
 
 def no_verdict(why: str) -> Caution:
     """The warning beside a verdict that is null."""
-    remedy = "`rlassay inspect` names the rows; drop or repair them"
+    remedy = "`rlassay repair FILE OUT` drops the episodes that hold such rewards"
     return Caution("no_verdict", f"there is no verdict: {why}", remedy)
 
 
