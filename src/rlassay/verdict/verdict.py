@@ -58,7 +58,7 @@ def verdict_of(
 
 def no_verdict(why: str) -> Caution:
     """The warning beside a verdict that is null."""
-    remedy = "`rlassay repair FILE OUT` drops the episodes that hold such rewards"
+    remedy = "`rlassay repair FILE -o OUT` drops the episodes that hold such rewards"
     return Caution("no_verdict", f"there is no verdict: {why}", remedy)
 
 
