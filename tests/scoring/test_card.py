@@ -351,6 +351,13 @@ def test_tiny_data(rows):
     assert "return" in card
 
 
+@pytest.mark.parametrize("reward", [1e307, 1e160])
+def test_returns_that_overflow_are_refused(reward):
+    large = np.full(len(WALKS), reward)
+    with pytest.raises(DatasetError, match="too large.*divide its rewards"):
+        rlassay.score(with_columns(WALKS, rewards=large))
+
+
 def test_values_that_are_not_finite_are_refused_with_the_row():
     rewards = np.array(WALKS.rewards)
     rewards[17] = np.nan

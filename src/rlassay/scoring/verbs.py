@@ -226,6 +226,19 @@ def _require_finite(data: Dataset, reading: Mapping[str, Any]) -> None:
                 f"{name} of {data.origin.source} are not finite in {where}",
                 remedy=filled(finite(data).remedy, data, reading),
             )
+    if data.rewards is not None:
+        _require_returns(data)
+
+
+def _require_returns(data: Dataset) -> None:
+    """Finite rewards may still sum to returns that are not, or have no variance."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.square(data.episode_returns).sum()
+    if not np.isfinite(squares):
+        raise DatasetError(
+            f"the returns of {data.origin.source} are too large to be squared",
+            remedy="divide its rewards by a constant",
+        )
 
 
 def _assessment(

@@ -19,6 +19,12 @@ from rlassay.verdict.forecast import Forecast, forecast
 from rlassay.verdict.labels import Label, Reached, action_of, label_of, own_label, size_label
 
 Verdict = dict[str, Any]
+# Rewards that are not finite are refused before; what is left are finite ones whose sum is not.
+RETURNS_OVERFLOW = Caution(
+    "no_verdict",
+    "there is no verdict: the returns of its episodes are too large for a number",
+    "divide the rewards by a constant",
+)
 OUTCOMES = ("cloning", "offline_rl", "best", "best_agent")  # of a calibrated dataset
 
 
@@ -36,7 +42,7 @@ def verdict_of(
     """
     calibration = calibration or packaged()
     if data.rewards is not None and not np.isfinite(data.episode_returns).all():
-        return None, [no_verdict("the returns of its episodes are not finite numbers")]
+        return None, [RETURNS_OVERFLOW]
     label = _unforecast(data)
     if label is not None:
         told: Verdict = {"label": label, "cloning": None, "offline_rl": None}
@@ -54,12 +60,6 @@ def verdict_of(
         "nearest_reached": None if like is None else {name: like[name] for name in OUTCOMES},
     }
     return told, []
-
-
-def no_verdict(why: str) -> Caution:
-    """The warning beside a verdict that is null."""
-    remedy = "`rlassay repair FILE -o OUT` drops the episodes that hold such rewards"
-    return Caution("no_verdict", f"there is no verdict: {why}", remedy)
 
 
 def _unforecast(data: Dataset) -> Label | None:
