@@ -8,7 +8,7 @@ import pytest
 from cards import make_card, make_comparison, three_cards
 
 from rlassay.report import words
-from rlassay.results.card import in_reading_order
+from rlassay.results.card import Caution, in_reading_order
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,17 @@ def test_one_episode_is_singular():
 def test_ties_are_said_as_ties():
     cards = [make_card("a.npz", 0.4, seed=1), make_card("b.npz", 0.4, seed=1)]
     order = make_comparison(cards)["ranking"]["bwd"]
-    assert "tied with b.npz" in words.ranking_summary(order, "bwd", {})
+    assert "tied with b.npz" in words.ranking_summary(order, "bwd", {}, cards)
     clear = make_comparison(three_cards())["ranking"]["bwd"]
-    assert "ranks first of 3, with no tie" in words.ranking_summary(clear, "bwd", {})
+    assert "ranks first of 3, with no tie" in words.ranking_summary(clear, "bwd", {}, cards)
+
+
+def test_nobody_is_first_where_rewards_are_not_in_one_unit():
+    cards = [make_card("a.npz"), make_card("b.npz")]
+    order = make_comparison(cards)["ranking"]["bwd"]
+    differ = Caution("rewards_differ", "the second are the first + 1", "bring them to one scale")
+    told = words.ranking_summary(order, "bwd", {}, [cards[0], replace(cards[1], warnings=[differ])])
+    assert "order means nothing" in told and "a.npz" not in told
 
 
 def test_the_order_told_first_is_by_distance_then_by_return():

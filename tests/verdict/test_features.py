@@ -22,7 +22,15 @@ def test_one_mode_is_not_several(seed):
     rng = np.random.default_rng(seed)
     for returns in (rng.normal(0, 1, 500), rng.uniform(0, 1, 500), rng.exponential(1, 500)):
         found = modes_of(returns)
-        assert found is not None and not found.several
+        assert found is not None and not found.several and not found.apart
+
+
+def test_a_group_of_few_long_episodes_is_told_apart_but_is_no_mode():
+    """Half expert, half random by steps: few of the episodes are the expert's."""
+    rng = np.random.default_rng(0)
+    returns = np.concatenate([rng.normal(20, 10, 669), rng.normal(3_536, 8, 42)])
+    found = modes_of(returns)
+    assert found.apart and not found.several and found.upper_mean > 3_500
 
 
 def test_a_few_outliers_are_no_mode():

@@ -44,7 +44,7 @@ def comparison_html(comparison: Comparison) -> str:
     ranking = comparison.to_dict()["ranking"]
     leading = words.leading_rank(ranking)
     order = ranking.get(leading) if leading else None
-    summary = words.ranking_summary(order, leading, sources) if leading and order else ""
+    summary = words.ranking_summary(order, leading, sources, cards) if leading and order else ""
     scores = words.headline({score for card in cards for score in card})
     rows = [
         [_text(name), *[_cell(card, score) for score in scores]]

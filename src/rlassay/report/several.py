@@ -91,7 +91,7 @@ def _lead(
         leading = "verdict"
     if comparison and leading and comparison["ranking"].get(leading):
         order = comparison["ranking"][leading]
-        return [*sentences, words.ranking_summary(order, leading, sources), *highest]
+        return [*sentences, words.ranking_summary(order, leading, sources, cards), *highest]
     sentences += highest
     sentences.append(
         "They were scored one by one; `rlassay compare` pools their statistics and says which differences are ties."

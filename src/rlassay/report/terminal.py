@@ -50,6 +50,7 @@ def show_comparison(
     leading = words.leading_rank(ranking)
     with _encodable(console):
         if leading and ranking[leading]:
+            _line(console, words.ranking_summary(ranking[leading], leading, by_source, cards))
             _print_ranking(ranking[leading], leading, by_source, console)
             if reason := words.without_distance(cards, names, leading):
                 _line(console, reason)
@@ -222,7 +223,6 @@ def _cell(score: Score | None) -> Text:
 def _print_ranking(
     order: list[Mapping[str, Any]], by: str, names: Mapping[str, str], console: Console
 ) -> None:
-    _line(console, words.ranking_summary(order, by, names))
     console.print()
     heading, level = ("expected", 80) if by == "verdict" else (by, 95)
     columns = (

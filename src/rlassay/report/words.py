@@ -271,8 +271,12 @@ def leading_rank(ranking: Mapping[str, Any]) -> str | None:
     return next(iter([*first, *ranking]), None)
 
 
-def ranking_summary(order: list[Mapping[str, Any]], by: str, names: Mapping[str, str]) -> str:
-    """Who is first by one score, and with whom it is tied."""
+def ranking_summary(
+    order: list[Mapping[str, Any]], by: str, names: Mapping[str, str], cards: Iterable[Scorecard]
+) -> str:
+    """Who is first by one score, and with whom it is tied; nobody where the rewards are not in one unit."""
+    if any(warning.code == "rewards_differ" for card in cards for warning in card.warnings):
+        return "The rewards of these datasets are not in one unit: their order means nothing until they are (see the warnings)."
     first = order[0]
     leader = names.get(first["source"], plain(first["source"]))
     by = "the score to expect" if by == "verdict" else by

@@ -37,7 +37,7 @@ def _gain(cloning: Forecast, offline_rl: Forecast) -> str:
 
 def _shape(features: Features, modes: Modes | None) -> str:
     span = f"between {number(features.lowest)} and {number(features.highest)}"
-    if modes is None or not modes.several:
+    if modes is None or not modes.apart:
         return f"Returns of its {features.episodes:,} episodes lie {span}, in one group."
     return (
         f"Returns of its {features.episodes:,} episodes lie {span}, in two groups: {100 * modes.lower_share:.0f} % around "

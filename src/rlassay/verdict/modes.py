@@ -19,7 +19,8 @@ FEWEST_IN_A_MODE = (
 class Modes:
     """The best cut of the returns in two: below `cut` and above."""
 
-    several: bool
+    several: bool  # two groups, of which the smaller has a tenth of the episodes
+    apart: bool  # two groups, whatever their shares
     cut: float
     separation: float  # Ashman's D
     lower_share: float
@@ -46,10 +47,10 @@ def modes_of(returns: np.ndarray) -> Modes | None:
     valley = float(np.mean((values > lower[k] + third) & (values < upper[k] - third)))
     clean = separation >= CLEAN and valley <= LARGEST_VALLEY
     smaller = min(k + 1, count - k - 1)
-    large = smaller >= max(FEWEST_IN_A_MODE, SMALLEST_SHARE * count)
-    several = bool(clean and large)
+    apart = bool(clean and smaller >= FEWEST_IN_A_MODE)
+    several = apart and smaller >= SMALLEST_SHARE * count
     cut = float((values[k] + values[k + 1]) / 2)
-    return Modes(several, cut, separation, share, float(lower[k]), float(upper[k]), valley)
+    return Modes(several, apart, cut, separation, share, float(lower[k]), float(upper[k]), valley)
 
 
 def ashman(lower: np.ndarray, upper: np.ndarray) -> float:
