@@ -344,6 +344,16 @@ def test_constant_rewards_are_said():
     assert not {"q", "pd", "bwd"} & set(card)  # values would tell lengths, and are withheld
 
 
+def test_actions_that_the_state_does_not_explain_are_said():
+    """Without reference returns this is what tells random actions."""
+    rng = np.random.default_rng(0)
+    noise = with_columns(WALKS, actions=rng.uniform(-1, 1, WALKS.actions.shape))
+    rule = with_columns(WALKS, actions=np.tanh(WALKS.observations[:, : WALKS.action_dim]))
+    for data, said in ((noise, True), (rule, False)):
+        card = rlassay.score(data, scores=["bc_error"])
+        assert ("actions_unexplained" in [each.code for each in card.warnings]) == said
+
+
 @pytest.mark.parametrize("rows", [1, 2, 7, 40])
 def test_tiny_data(rows):
     card, codes = score_small(walks(episodes=1, length=rows))

@@ -68,6 +68,7 @@ DOUBTFUL = (
     "transport_not_converged",
     "horizon_beyond_discount",
     "critic_not_checked",
+    "actions_unexplained",
     "unseen_actions",
     "whole_number_actions",
     "unknown_successors",

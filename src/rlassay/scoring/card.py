@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from rlassay.data.discrete import numbers_of, unseen_actions, whole_numbers
 from rlassay.data.rewards import only_reward
 from rlassay.errors import DatasetError
 from rlassay.inspection import inspect
-from rlassay.results.card import Caution, Scorecard
+from rlassay.results.card import Caution, Score, Scorecard
 from rlassay.results.provenance import card_software, describe_data
 from rlassay.runtime import one_thread_a_product
 from rlassay.scoring.assessment import Assessment
@@ -26,6 +26,7 @@ from rlassay.verdict.verdict import verdict_of
 
 MOST_NAMED = 10  # unseen actions that a warning lists
 TINY = 1_000  # transitions below which learned scores rest on little
+UNEXPLAINED = 0.9  # cloning error from which the state says next to nothing about the action
 
 
 @one_thread_a_product()
@@ -44,6 +45,7 @@ def make_card(
         )
     inspection = inspect(data).to_dict()
     warnings = [*data_warnings(data), *assessment_warnings(assessment), *_unavailable(missing)]
+    warnings += _cloning_warnings(scores)
     measured, doubts = _refined(assessment) if refined else ({}, [])
     verdict, more = verdict_of(
         data, assessment.reference, inspection, command, measured=measured or None
@@ -323,6 +325,21 @@ def assessment_warnings(assessment: Assessment) -> list[Caution]:
             )
         )
     return found
+
+
+def _cloning_warnings(scores: Mapping[str, Score]) -> list[Caution]:
+    """Whether its actions look random, which can be told without reference returns."""
+    error = scores.get("bc_error")
+    if error is None or error.value < UNEXPLAINED:
+        return []
+    return [
+        Caution(
+            "actions_unexplained",
+            f"a clone explains {max(0.0, 1 - error.value):.0%} of its actions (bc_error): they look random, or depend on "
+            "what was not recorded",
+            "check that the observations hold what the actions were chosen by; cloning repeats such actions on average",
+        )
+    ]
 
 
 def _sample_warnings(assessment: Assessment) -> list[Caution]:
