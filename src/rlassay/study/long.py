@@ -13,6 +13,7 @@ from rlassay.study.analysis.correlate import choose, oracle_table
 from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
 from rlassay.study.analysis.points import join_scores
 from rlassay.study.analysis.questions import (
+    BASE,
     Grid,
     forecast_rows,
     jackknife_rows,
@@ -27,6 +28,7 @@ from rlassay.study.analysis.reliability import (
     reliability_over_seeds,
 )
 from rlassay.study.analysis.rest import CLONING_SHARE, curves_by_run, rest_rows, rest_summary
+from rlassay.study.analysis.tables import one_row_a_score
 from rlassay.study.fig2 import CANDIDATES
 from rlassay.study.figures import draw_when
 from rlassay.study.grid.cells import Cell, Report, read_runs
@@ -39,7 +41,13 @@ from rlassay.study.side_by_side import mixtures_are_complete
 LONG_UPDATES = PROFILES["long"]["*"]["updates"]
 LITE_UPDATES = PROFILES["lite"]["*"]["updates"]
 ENTERS = {agent: share * LONG_UPDATES for agent, share in CLONING_SHARE.items()}
-NOT_PRINTED = ("rest", "when")  # tables of every run and every evaluation stay in their CSV
+# What is printed of the tables, under which heading; the others are printed otherwise, or in their CSV alone.
+HEADINGS = {
+    "forecasts": "Root mean squared error in points, the number itself taken as the forecast",
+    "jackknife": "Pearson with the mean of the agents, one environment left out",
+    "reliability": "The noise ceiling",
+    "rest_by_agent": "The mean of the evaluations at 60,000 to 80,000 updates beside that at 130,000 to 150,000",
+}
 
 
 def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]:
@@ -107,14 +115,34 @@ def _answers(results: Path, grid: Grid, runs: Sequence[Row]) -> str:
     panels = {"mixtures": mixtures} | ({"all": grid} if whole else {})
     tables = _tables(folder, panels, runs) | {"when": _when(results, mixtures)}
     about = {"command": "rlassay study long", "datasets": len(grid.datasets)}
-    text = f"\n{primary_answer(tables['questions'])}\n"
+    text = f"\n{primary_answer(tables['questions'])}\n{_questions(tables['questions'])}"
     for name, rows in tables.items():
         write_table(folder / f"{name}.csv", rows, list(rows[0]), about)
-        if name not in NOT_PRINTED:
-            text += f"\n### {name.replace('_', ' ').capitalize()}\n\n"
-            text += markdown_table(rows, list(rows[0]))
+        if name in HEADINGS:
+            text += f"\n### {HEADINGS[name]}\n\n{markdown_table(rows, list(rows[0]))}"
+    text += _moving(tables["rest"])
     draw_when(tables["when"], tables["reliability"], ENTERS, folder / "when.svg")
     return text + (_default(results, runs) if whole else "")
+
+
+def _questions(rows: Sequence[Row]) -> str:
+    """Every score against every target, one table a panel and scaling."""
+    text = ""
+    for panel, scaling in dict.fromkeys((row["panel"], row["scaling"]) for row in rows):
+        mine = [row for row in rows if (row["panel"], row["scaling"]) == (panel, scaling)]
+        shown = one_row_a_score(mine, "target", BASE)
+        text += f"\n### {panel.capitalize()} (n = {mine[0]['n']}), {scaling}: Pearson with what agents reached\n\n"
+        text += markdown_table(shown, list(shown[0]))
+    return text
+
+
+def _moving(resting: Sequence[Row]) -> str:
+    """The runs that had not come to rest (rule 7), the fastest first."""
+    found = sorted(
+        (row for row in resting if row["settled"] == "no"), key=lambda r: -abs(r["drift"])
+    )
+    text = f"\n### Runs that still move: {len(found)} of {len(resting)}\n\nDrift in points over the final phase.\n\n"
+    return text + markdown_table(found, [name for name in resting[0] if name != "settled"])
 
 
 def _tables(folder: Path, panels: Mapping[str, Grid], runs: Sequence[Row]) -> dict[str, list[Row]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ from rlassay.oracle.profiles import LONG_AGENTS
 from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
 from rlassay.study.analysis.questions import BASE, Grid, make_grid, question_rows
 from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
-from rlassay.study.analysis.tables import CEILING, with_interval
+from rlassay.study.analysis.tables import CEILING, one_row_a_score
 from rlassay.study.grid.cells import read_runs
 from rlassay.study.grid.files import Row, markdown_table
 from rlassay.study.grid.plan import AGENTS, ENVIRONMENTS, MIXTURES, ORACLE_DATASETS
@@ -51,23 +50,17 @@ def _panels(lite: Grid, lasting: Grid) -> dict[str, Grid]:
 
 
 def _table(panels: dict[str, Grid]) -> tuple[list[Row], list[str]]:
-    """One row a score, best first by the last panel; the ceiling below."""
-    found: dict[str, Row] = {}
-    order: Sequence[Row] = []
-    for panel, grid in panels.items():
-        order = [
-            row
-            for row in question_rows(grid, panel)
-            if row["scaling"] == "D4RL's scale" and row["target"] == "mean of agents"
-        ]
-        for row in order:
-            mine = found.setdefault(row["score_name"], {"score": row["score_name"]})
-            mine[f"{panel} (n = {row['n']})"] = with_interval(row)
-            mine[f"{panel}, minus {BASE}"] = with_interval(row, f"minus_{BASE}_")
+    """One row a score, best first; the ceiling below."""
+    asked: list[Row] = []
     last: Row = {"score": CEILING}
     for panel, grid in panels.items():
+        named = f"{panel} (n = {len(grid.datasets)})"
+        asked += [
+            row
+            for row in question_rows(grid, named)
+            if row["scaling"] == "D4RL's scale" and row["target"] == "mean of agents"
+        ]
         top = ceiling(reliability_over_agents(grid.reached))
-        last[f"{panel} (n = {len(grid.datasets)})"] = "" if top is None else f"{top:.2f}"
-    best = sorted(order, key=lambda row: -(row["value"] if row["value"] is not None else -2))
-    rows = [found[row["score_name"]] for row in best]
+        last[named] = "" if top is None else f"{top:.2f}"
+    rows = one_row_a_score(asked, "panel", BASE)
     return [*rows, last], list(dict.fromkeys(name for row in rows for name in row))

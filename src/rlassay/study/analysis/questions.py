@@ -213,7 +213,10 @@ def when_rows(
     curves: Mapping[tuple[str, str, str], Mapping[float, float]],
     enters: Mapping[str, float],
 ) -> list[Row]:
-    """Correlation of every score with what the agents reach after so many updates; `enters` says from when an agent counts."""
+    """Correlation of every score with what the agents reach after so many updates, and the paired difference to the mean return.
+
+    `enters` says from when an agent counts.
+    """
     weights = with_whole(cluster_weights(grid.environments, grid.clusters))
     keys = list(zip(grid.environments, grid.datasets, strict=True))
     every = sorted({updates for curve in curves.values() for updates in curve})
@@ -224,14 +227,16 @@ def when_rows(
         if any(value is None for cell in cells for value in cell):
             continue
         y = np.array(cells, float).mean(axis=1)
-        for name, x in grid.scores.items():
+        drawn = {name: pearson(x, y, weights) for name, x in grid.scores.items()}
+        for name, values in drawn.items():
             row: Row = {
                 "updates": updates,
                 "score_name": name,
                 "agents": len(agents),
                 "n": len(keys),
             }
-            rows.append(row | columns_with_interval("", pearson(x, y, weights)))
+            row |= columns_with_interval("", values)
+            rows.append(row | columns_with_interval(f"minus_{BASE}_", values - drawn[BASE]))
     return rows
 
 

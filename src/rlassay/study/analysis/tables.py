@@ -57,6 +57,23 @@ def with_interval(row: Row, prefix: str = "") -> str:
     return f"{value:.2f}" + ("" if low is None else f" [{low:.2f}, {high:.2f}]")
 
 
+def one_row_a_score(rows: Sequence[Row], column: str, base: str) -> list[Row]:
+    """Correlations side by side: for every value of `column` one cell and one with the difference to `base`.
+
+    The best score by the mean over the columns comes first.
+    """
+    found: dict[str, Row] = {}
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        name = row["score_name"]
+        mine = found.setdefault(name, {"score": name})
+        mine[row[column]] = with_interval(row)
+        mine[f"{row[column]}, minus {base}"] = with_interval(row, f"minus_{base}_")
+        values.setdefault(name, []).append(-2.0 if row["value"] is None else row["value"])
+    order = sorted(found, key=lambda name: -sum(values[name]) / len(values[name]))
+    return [found[name] for name in order]
+
+
 def correlation_tables(rows: Sequence[Row], ceilings: Sequence[Row] = ()) -> str:
     """Panels pooled over environments, each environment, other kinds and oracles, other discounts; as Markdown.
 
