@@ -115,6 +115,17 @@ def test_errors_in_points():
     assert rows["fresh mixtures", "cloning", "return"]["n"] == 3
 
 
+def test_errors_of_the_best_agent():
+    best_tenth = Case("Hopper-v5", "x", {}, {}).in_returns(86.0)
+    cases = [
+        case("Hopper-v5", dataset, 50, clone=40, by_value=80, best_tenth=best_tenth)
+        for dataset in MIXTURES
+    ]
+    rows = {row["forecast"]: row for row in tables.best_agent_rows(cases) if row["panel"] == "all"}
+    assert rows["best tenth"]["bias"] == pytest.approx(6)
+    assert rows["return"]["rmse"] == pytest.approx(30)
+
+
 def test_confusion_counts_outcomes_by_row():
     cases = [
         case("Hopper-v5", "a", 50, clone=50, by_value=70),

@@ -113,6 +113,7 @@ def _tables(
     """Rows of every table, by name. Candidates are compared on the long oracle alone: nothing is chosen on another."""
     found = {
         "errors": tables.error_rows(cases, forecasts),
+        "best agent": tables.best_agent_rows(cases),
         "coverage": tables.coverage_rows(cases, forecasts),
         "confusion": tables.confusion_rows(cases, forecasts),
         "regret": tables.regret_rows(cases, forecasts),

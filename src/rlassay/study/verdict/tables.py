@@ -12,7 +12,7 @@ from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, FRESH_MIXTURES, MIXTURES, PANELS
 from rlassay.study.verdict.calibrate import best_on_average, residuals
-from rlassay.study.verdict.candidates import PART, TARGETS, left_out, outcome
+from rlassay.study.verdict.candidates import LEVELS, PART, TARGETS, left_out, outcome
 from rlassay.study.verdict.cases import CLONE, VALUE_BASED, Case
 from rlassay.study.worlds import DATASETS as OF_WORLDS
 from rlassay.verdict.calibration import LARGEST, POINTS
@@ -21,6 +21,7 @@ from rlassay.verdict.labels import Action, Reached, action_of, best_action, labe
 
 LEVEL = 0.8
 MEAN_RETURN = "return"
+OF_THE_BEST = ("best tenth", "return_by_step", MEAN_RETURN)  # forecasts of the best agent, no fit
 LABELS = ("near-random", "weak", "mixed", "consistent", "expert-like")
 RULES = (
     *("verdict", "verdict, agent of its command", "mean return as forecast"),
@@ -59,6 +60,16 @@ def error_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
                 rows.append(found | _error(part, target, forecast))
     order = list(panels(cases))
     return sorted(rows, key=lambda row: order.index(row["panel"]))
+
+
+def best_agent_rows(cases: Sequence[Case]) -> list[Row]:
+    """What the best of the agents reached, forecast by the best tenth, by the return by step and by the mean return."""
+    return [
+        {"panel": panel, "target": "best", "forecast": name}
+        | _error(part, "best", LEVELS[name](part))
+        for panel, part in panels(cases).items()
+        for name in OF_THE_BEST
+    ]
 
 
 def trained(cases: Sequence[Case], target: str) -> list[Case]:
