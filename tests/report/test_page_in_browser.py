@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ import rlassay
 from rlassay import samples
 from rlassay.report.page import page_html
 from rlassay.results.card import Caution
+from rlassay.scoring.compare import rank_cards
 
 DATA_LIGHT, DATA_DARK = [0x1F, 0x5F, 0x99], [0x6D, 0xB0, 0xEC]
 HOSTILE = "<script>alert(1)</script>"
@@ -124,6 +126,23 @@ def test_ranking_follows_the_chosen_score_and_says_ties(visit):
     assert "lower is better" in page.evaluate(
         "[...rlassay.figures.values()][0].figure.below[0].axis_label"
     )
+
+
+def test_ranking_begins_with_the_score_to_expect(visit):
+    cards = [make_card("a.npz", 0.9, seed=1), make_card("b.npz", 0.4, seed=2)]
+    forecasts = [
+        {"value": value, "interval": [value - 9, value + 9], "unit": "normalised score"}
+        for value in (40.0, 70.0)
+    ]
+    cards = [
+        replace(card, verdict={"label": "weak", "cloning": each})
+        for card, each in zip(cards, forecasts, strict=True)
+    ]
+    page = visit(page_html(cards, rank_cards(cards, force=True).to_dict())).page
+    assert page.locator("#ranking-score").input_value() == "verdict"
+    assert page.inner_text("#ranking-list li >> nth=0").startswith("b.npz 70")
+    page.select_option("#ranking-score", "return")
+    assert page.inner_text("#ranking-list li >> nth=0").startswith("a.npz")
 
 
 def select_right_half(page):

@@ -6,7 +6,7 @@ Under each chart stands one sentence on what it shows here, computed from the ve
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from rlassay.report.series import (
     thin_rows,
     top_share_mean,
 )
-from rlassay.results.card import Scorecard
+from rlassay.results.card import Score, Scorecard
 from rlassay.results.packing import packed
 
 Spec = dict[str, Any]
@@ -197,28 +197,26 @@ def overlaid_returns(cards: list[Scorecard], names: list[str]) -> Spec | None:
     }
 
 
-def ranking_chart(cards: list[Scorecard], names: list[str], scores: list[str]) -> Spec:
+def ranking_chart(names: list[str], columns: Mapping[str, Sequence[Score | None]]) -> Spec:
     """Every score of every dataset with its interval; the page shows one score at a time."""
+    known = {name: next(score for score in column if score) for name, column in columns.items()}
     return {
         "kind": "ranking",
         "title": "Ranking",
         "names": names,
         "scores": {
-            score: {
-                "direction": next(card[score].direction for card in cards if score in card),
-                "unit": words.plain(next(card[score].unit for card in cards if score in card)),
-                "rows": [_ranking_row(card, score) for card in cards],
+            name: {
+                "direction": known[name].direction,
+                "unit": words.plain(known[name].unit),
+                "rows": [score and _ranking_row(score) for score in column],
             }
-            for score in scores
+            for name, column in columns.items()
         },
-        "caption": "Dot: the value. Bar: its 95 % interval. Small dots: single seeds.",
+        "caption": "Dot: the value. Bar: its interval, 95 % unless another is named. Small dots: single seeds.",
     }
 
 
-def _ranking_row(card: Scorecard, name: str) -> Spec | None:
-    score = card.get(name)
-    if score is None:
-        return None
+def _ranking_row(score: Score) -> Spec:
     low, high = score.interval or (score.value, score.value)
     return {
         "value": rounded([score.value])[0],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rlassay.report import charts, words
@@ -10,7 +10,7 @@ from rlassay.report.charts import Spec, rounded
 from rlassay.report.content import View
 from rlassay.report.verdicts import verdict_of
 from rlassay.report.words import HEADLINE, grouped, meaning_of, title_of, without_copies
-from rlassay.results.card import Scorecard
+from rlassay.results.card import Score, Scorecard
 
 
 def several_view(
@@ -21,8 +21,12 @@ def several_view(
 ) -> View:
     """The overview; ranks and ties only where `compare` computed them, lines over time where asked."""
     scores = scores_of(cards)
-    leading = "bwd" if "bwd" in scores else next(iter(scores), None)
-    ranking = charts.ranking_chart(cards, names, scores)
+    leading = words.leading_rank(comparison["ranking"]) if comparison else None
+    leading = leading or ("bwd" if "bwd" in scores else next(iter(scores), None))
+    ranked = {score: [card.get(score) for card in cards] for score in scores}
+    if leading == "verdict":
+        ranked = {leading: [card.expected for card in cards], **ranked}
+    ranking = charts.ranking_chart(names, ranked)
     sources = {
         str(card.dataset.get("source")): name for card, name in zip(cards, names, strict=True)
     }
@@ -38,6 +42,7 @@ def several_view(
         "lead": _lead(cards, names, leading, comparison, sources),
         **table_view(cards, names, scores),
         "leading": leading,
+        "ranked_by": {words.plain(name): _title(name, column) for name, column in ranked.items()},
         "charts": {**figures, **over_time},
         "pooled": comparison is not None,
     }
@@ -56,6 +61,10 @@ def table_view(cards: list[Scorecard], names: list[str], scores: list[str]) -> V
         "rows": [_row(card, name, scores) for card, name in zip(cards, names, strict=True)],
         "verdicts": any(verdict_of(card) for card in cards),
     }
+
+
+def _title(name: str, column: Sequence[Score | None]) -> str:
+    return title_of(name, next(score for score in column if score))
 
 
 def _headline_first(scores: list[str]) -> list[str]:
@@ -87,8 +96,6 @@ def _lead(
 ) -> list[str]:
     sentences = [what_they_are(cards)]
     highest = _highest_return(cards, names)
-    if comparison and "verdict" in comparison["ranking"]:
-        leading = "verdict"
     if comparison and leading and comparison["ranking"].get(leading):
         order = comparison["ranking"][leading]
         return [*sentences, words.ranking_summary(order, leading, sources, cards), *highest]

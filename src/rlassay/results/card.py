@@ -105,6 +105,18 @@ class Scorecard(Mapping[str, Score]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    @property
+    def expected(self) -> Score | None:
+        """The better of both forecasts of the verdict with its 80 % interval; None where nothing is forecast."""
+        verdict = self.verdict or {}
+        both = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
+        if not both:
+            return None
+        best = max(both, key=lambda part: part["value"])
+        low, high = best["interval"]
+        known = best["value"], (low, high), (best["value"],), "higher", best["unit"], 1
+        return Score(*known, title="Score to expect, with its 80 % interval")
+
     def __repr__(self) -> str:
         label = f", {self.verdict.get('label')}" if self.verdict else ""
         size = ", ".join(

@@ -69,7 +69,7 @@ def rank_cards(
         _require_same_rules(cards)
     names = [name for name in cards[0].scores if all(name in card.scores for card in cards)]
     sources = _sources(cards)
-    expected = [expectation(card) for card in cards]
+    expected = [card.expected for card in cards]
     known = [score for score in expected if score is not None]
     ranking: dict[str, list[Rank]] = {}
     if len(known) == len(cards) and len({score.unit for score in known}) == 1:
@@ -93,17 +93,6 @@ def _unforecast(sources: Sequence[str], expected: Sequence[Score | None]) -> lis
             "read the verdict of each card, or compare the others without it",
         )
     ]
-
-
-def expectation(card: Scorecard) -> Score | None:
-    """The better of both forecasts of the verdict with its 80 % interval; None where nothing is forecast."""
-    verdict = card.verdict or {}
-    both = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
-    if not both:
-        return None
-    best = max(both, key=lambda part: part["value"])
-    low, high = best["interval"]
-    return Score(best["value"], (low, high), (best["value"],), "higher", best["unit"], 1)
 
 
 def _with_warnings(card: Scorecard, cautions: Sequence[Caution]) -> Scorecard:

@@ -12,7 +12,7 @@ rlassay.drawRanking = function (spec, element) {
   });
   const small = figure.scatter({ x: { field: "value" }, y: { field: "name" }, size: 5, line_color: null, fill_alpha: 0.6, source: seeds });
   const dots = figure.scatter({ x: { field: "value" }, y: { field: "name" }, size: 13, line_width: 2, source: values });
-  rlassay.tooltip(figure, dots, [["", "@name"], ["value", "@value{0,0.[000]}"], ["95 % interval", "@text"]]);
+  rlassay.tooltip(figure, dots, [["", "@name"], ["value", "@value{0,0.[000]}"], ["interval", "@text"]]);
 
   const select = document.getElementById("ranking-score");
   const update = () => {
