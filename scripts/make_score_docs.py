@@ -16,6 +16,7 @@ BEGIN, END = "<!-- scores -->\n", "<!-- end of scores -->\n"
 CORRELATIONS = ROOT / "results" / "fig2" / "correlations.csv"
 SCOPE = "pooled, both min-max"
 PANELS = {"all": "all 30 datasets", "mixtures": "15 mixtures"}
+QUESTIONS = ROOT / "results" / "long" / "questions.csv"
 
 
 def page(text: str) -> str:
@@ -105,13 +106,12 @@ def rests_on(spec) -> str:
 
 
 def evidence(name: str) -> list[str]:
-    """Its correlation with the oracle, of the committed study."""
-    with CORRELATIONS.open(newline="") as file:
-        rows = {
-            row["panel"]: row
-            for row in csv.DictReader(file)
-            if row["score_name"] == name and row["scope"] == SCOPE and row["kind"] == "pearson"
-        }
+    """Its correlations with what agents reach, of the committed studies."""
+    rows = {
+        row["panel"]: row
+        for row in rows_of(CORRELATIONS, name)
+        if row["scope"] == SCOPE and row["kind"] == "pearson"
+    }
     known = [(label, rows[panel]) for panel, label in PANELS.items() if panel in rows]
     if not known:
         return []
@@ -120,12 +120,41 @@ def evidence(name: str) -> list[str]:
         "",
         "Pearson correlation with what seven agents reach, pooled over three environments (`rlassay study fig2`, oracle `lite`; [rules and limits](../../study.md)):",
     ]
-    lines += ["", "| datasets | correlation | 95 % interval |", "|---|---|---|"]
-    lines += [
+    return [*lines, *correlations("datasets", known), *on_long(name)]
+
+
+def on_long(name: str) -> list[str]:
+    """The same on the long oracle, by what one may train; scores that have no place on D4RL's scale have none."""
+    known = [
+        (
+            f"{row['target']}, {row['n']} {'mixtures' if row['panel'] == 'mixtures' else 'datasets'}",
+            row,
+        )
+        for row in rows_of(QUESTIONS, name)
+        if row["scaling"] == "D4RL's scale"
+    ]
+    if not known:
+        return []
+    lines = [
+        "",
+        "After 150,000 updates, on D4RL's scale (`rlassay study long`; [rules and answers](../../study.md#the-long-oracle)):",
+    ]
+    return [*lines, *correlations("with what is reached by", known)]
+
+
+def rows_of(path: Path, name: str) -> list[dict[str, str]]:
+    """The rows of one score in a committed table."""
+    with path.open(newline="") as file:
+        return [row for row in csv.DictReader(file) if row["score_name"] == name]
+
+
+def correlations(heading: str, known: list[tuple[str, dict[str, str]]]) -> list[str]:
+    """One row a correlation with its interval."""
+    lines = ["", f"| {heading} | correlation | 95 % interval |", "|---|---|---|"]
+    return lines + [
         f"| {label} | {float(row['value']):.2f} | {float(row['low']):.2f} to {float(row['high']):.2f} |"
         for label, row in known
     ]
-    return lines
 
 
 def family_of() -> dict[str, tuple[str, str]]:
