@@ -1,5 +1,7 @@
 """The long oracle's statistics against closed forms and independent code."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
@@ -139,6 +141,22 @@ def test_a_run_is_settled_by_its_final_phase():
     found = rest.rest_rows(curve("onestep", jump))[0]
     assert found["settled"] == "yes" and found["drift"] == 0
     assert rest.rest_rows(curve("onestep", jump)[:1])[0]["settled"] == "not known"
+
+
+def test_growth_tells_clones_and_value_based_agents_apart():
+    points = grid(agents=("bc", "iql", "onestep"), noise=0.0)
+    keys = list(zip(points.environments, points.datasets, strict=True))
+    x = points.scores["return"]
+    curves = {
+        (*key, agent): {10.0: sign * float(x[k]), 20.0: sign * float(x[k]) + 6}
+        for agent, sign in (("bc", 1), ("iql", -1), ("onestep", -1))
+        for k, key in enumerate(keys)
+    }
+    points = replace(points, scores=dict.fromkeys(questions.RETURNS, x))
+    first, last = questions.growth_rows(points, curves, {"onestep": 10.0})
+    assert last["clone, points"] - first["clone, points"] == pytest.approx(6)
+    assert first["clone with return"] == pytest.approx(1)
+    assert last["value-based with return_top10"] == pytest.approx(-1)
 
 
 def test_correlation_by_updates_waits_for_agents_that_only_clone():

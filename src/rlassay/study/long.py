@@ -14,8 +14,11 @@ from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
 from rlassay.study.analysis.points import join_scores
 from rlassay.study.analysis.questions import (
     BASE,
+    RETURNS,
+    Curves,
     Grid,
     forecast_rows,
+    growth_rows,
     jackknife_rows,
     make_grid,
     primary_answer,
@@ -47,6 +50,7 @@ HEADINGS = {
     "jackknife": "Pearson with the mean of the agents, one environment left out",
     "reliability": "The noise ceiling",
     "rest_by_agent": "The mean of the evaluations at 60,000 to 80,000 updates beside that at 130,000 to 150,000",
+    "growth": "Along the training: means over the mixtures in points, and Pearson with three returns",
 }
 
 
@@ -113,14 +117,18 @@ def _answers(results: Path, grid: Grid, runs: Sequence[Row]) -> str:
     mixtures = grid.restrict(np.isin(grid.datasets, MIXTURES))
     whole = len(grid.datasets) == (len(MIXTURES) + len(OTHERS)) * len(ENVIRONMENTS)
     panels = {"mixtures": mixtures} | ({"all": grid} if whole else {})
-    tables = _tables(folder, panels, runs) | {"when": _when(results, mixtures)}
+    lasting = mean_curves(read_table(folder / "curves.csv"))
+    tables = _tables(folder, panels, runs) | {
+        "when": _when(results, mixtures, lasting),
+        "growth": growth_rows(mixtures, lasting, ENTERS),
+    }
     about = {"command": "rlassay study long", "datasets": len(grid.datasets)}
     text = f"\n{primary_answer(tables['questions'])}\n{_questions(tables['questions'])}"
     for name, rows in tables.items():
         write_table(folder / f"{name}.csv", rows, list(rows[0]), about)
         if name in HEADINGS:
             text += f"\n### {HEADINGS[name]}\n\n{markdown_table(rows, list(rows[0]))}"
-    text += _moving(tables["rest"])
+    text += _levels(mixtures) + _moving(tables["rest"])
     draw_when(tables["when"], tables["reliability"], ENTERS, folder / "when.svg")
     return text + (_default(results, runs) if whole else "")
 
@@ -134,6 +142,12 @@ def _questions(rows: Sequence[Row]) -> str:
         text += f"\n### {panel.capitalize()} (n = {mine[0]['n']}), {scaling}: Pearson with what agents reached\n\n"
         text += markdown_table(shown, list(shown[0]))
     return text
+
+
+def _levels(mixtures: Grid) -> str:
+    """What the data themselves earned, beside what agents make of it."""
+    told = [f"`{name}` {mixtures.scores[name].mean():.1f}" for name in RETURNS]
+    return f"\nThe mixtures themselves, mean over them in points: {', '.join(told)}.\n"
 
 
 def _moving(resting: Sequence[Row]) -> str:
@@ -168,9 +182,8 @@ def _reliability(panels: Mapping[str, Grid], runs: Sequence[Row]) -> list[Row]:
     return rows if both is None else [*rows, ceiling_row("mixtures", "seeds", both[1], both[0])]
 
 
-def _when(results: Path, mixtures: Grid) -> list[Row]:
+def _when(results: Path, mixtures: Grid, lasting: Curves) -> list[Row]:
     """Correlations along the long runs, and those of the lite runs' ends as points of their own."""
-    lasting = mean_curves(read_table(results / "long" / "curves.csv"))
     rows = [{"oracle": "long", **row} for row in when_rows(mixtures, lasting, ENTERS)]
     known = [results / study / "curves.csv" for study in ("table1", "confirm")]
     lite = [row for path in known if path.exists() for row in read_table(path)]
@@ -178,7 +191,7 @@ def _when(results: Path, mixtures: Grid) -> list[Row]:
     return rows + [{"oracle": "lite", **row} for row in when_rows(mixtures, mean_curves(ends), {})]
 
 
-def mean_curves(curves: Sequence[Row]) -> dict[tuple[str, str, str], dict[float, float]]:
+def mean_curves(curves: Sequence[Row]) -> Curves:
     """Mean over seeds of every evaluation, by environment, dataset and agent."""
     found: dict[tuple[str, str, str], dict[float, list[float]]] = {}
     for (environment, dataset, agent, _), points in curves_by_run(curves).items():

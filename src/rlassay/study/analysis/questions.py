@@ -17,6 +17,7 @@ from rlassay.study.grid.files import Row
 REPLICATES = 2_000
 BASE = "return"
 FORECASTS = ("return", "return_by_step", "q", "bwd.exact")
+RETURNS = ("return", "return_by_step", "return_top10")
 # Mixtures of the first training run, of the second, of both; then single policies of one run and of both.
 CLUSTERS = {
     **dict.fromkeys(("medium-replay", "medium-expert", "run-mix"), "first run"),
@@ -208,9 +209,46 @@ def forecast_rows(grid: Grid, panel: str) -> list[Row]:
     return rows
 
 
+Curves = Mapping[
+    tuple[str, str, str], Mapping[float, float]
+]  # environment, dataset, agent: updates, score
+
+
+def reached_along(
+    grid: Grid, curves: Curves, enters: Mapping[str, float]
+) -> dict[float, dict[str, np.ndarray]]:
+    """What every agent has reached on the datasets of the grid after so many updates, where all of them are known."""
+    keys = list(zip(grid.environments, grid.datasets, strict=True))
+    found = {}
+    for updates in sorted({updates for curve in curves.values() for updates in curve}):
+        agents = [agent for agent in grid.agents if updates > enters.get(agent, 0)]
+        cells = [[curves.get((*key, agent), {}).get(updates) for key in keys] for agent in agents]
+        if not any(value is None for cell in cells for value in cell):
+            found[updates] = dict(zip(agents, np.array(cells, float), strict=True))
+    return found
+
+
+def growth_rows(grid: Grid, curves: Curves, enters: Mapping[str, float]) -> list[Row]:
+    """Along the training: the mean of clones and of value-based agents, and which return each of them follows."""
+    once = np.ones((1, len(grid.datasets)))
+    rows = []
+    for updates, reached in reached_along(grid, curves, enters).items():
+        groups = {
+            "clone": reached["bc"],
+            "value-based": np.mean([y for agent, y in reached.items() if agent != "bc"], axis=0),
+        }
+        row: Row = {"updates": int(updates)}
+        row |= {f"{group}, points": float(y.mean()) for group, y in groups.items()}
+        for group, y in groups.items():
+            for name in RETURNS:
+                row[f"{group} with {name}"] = float(pearson(grid.scores[name], y, once)[0])
+        rows.append(row)
+    return rows
+
+
 def when_rows(
     grid: Grid,
-    curves: Mapping[tuple[str, str, str], Mapping[float, float]],
+    curves: Curves,
     enters: Mapping[str, float],
 ) -> list[Row]:
     """Correlation of every score with what the agents reach after so many updates, and the paired difference to the mean return.
@@ -218,22 +256,16 @@ def when_rows(
     `enters` says from when an agent counts.
     """
     weights = with_whole(cluster_weights(grid.environments, grid.clusters))
-    keys = list(zip(grid.environments, grid.datasets, strict=True))
-    every = sorted({updates for curve in curves.values() for updates in curve})
     rows = []
-    for updates in every:
-        agents = [agent for agent in grid.agents if updates > enters.get(agent, 0)]
-        cells = [[curves.get((*key, agent), {}).get(updates) for agent in agents] for key in keys]
-        if any(value is None for cell in cells for value in cell):
-            continue
-        y = np.array(cells, float).mean(axis=1)
+    for updates, reached in reached_along(grid, curves, enters).items():
+        y = np.mean(list(reached.values()), axis=0)
         drawn = {name: pearson(x, y, weights) for name, x in grid.scores.items()}
         for name, values in drawn.items():
             row: Row = {
                 "updates": updates,
                 "score_name": name,
-                "agents": len(agents),
-                "n": len(keys),
+                "agents": len(reached),
+                "n": len(y),
             }
             row |= columns_with_interval("", values)
             rows.append(row | columns_with_interval(f"minus_{BASE}_", values - drawn[BASE]))
