@@ -14,7 +14,6 @@ from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
 from rlassay.study.analysis.points import join_scores
 from rlassay.study.analysis.questions import (
     BASE,
-    RETURNS,
     Curves,
     Grid,
     forecast_rows,
@@ -23,6 +22,7 @@ from rlassay.study.analysis.questions import (
     make_grid,
     primary_answer,
     question_rows,
+    returns_of,
     when_rows,
 )
 from rlassay.study.analysis.reliability import (
@@ -146,7 +146,7 @@ def _questions(rows: Sequence[Row]) -> str:
 
 def _levels(mixtures: Grid) -> str:
     """What the data themselves earned, beside what agents make of it."""
-    told = [f"`{name}` {mixtures.scores[name].mean():.1f}" for name in RETURNS]
+    told = [f"`{name}` {mixtures.scores[name].mean():.1f}" for name in returns_of(mixtures)]
     return f"\nThe mixtures themselves, mean over them in points: {', '.join(told)}.\n"
 
 

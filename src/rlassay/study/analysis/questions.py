@@ -228,6 +228,11 @@ def reached_along(
     return found
 
 
+def returns_of(grid: Grid) -> list[str]:
+    """The returns among its scores."""
+    return [name for name in RETURNS if name in grid.scores]
+
+
 def growth_rows(grid: Grid, curves: Curves, enters: Mapping[str, float]) -> list[Row]:
     """Along the training: the mean of clones and of value-based agents, and which return each of them follows."""
     once = np.ones((1, len(grid.datasets)))
@@ -240,7 +245,7 @@ def growth_rows(grid: Grid, curves: Curves, enters: Mapping[str, float]) -> list
         row: Row = {"updates": int(updates)}
         row |= {f"{group}, points": float(y.mean()) for group, y in groups.items()}
         for group, y in groups.items():
-            for name in RETURNS:
+            for name in returns_of(grid):
                 row[f"{group} with {name}"] = float(pearson(grid.scores[name], y, once)[0])
         rows.append(row)
     return rows
