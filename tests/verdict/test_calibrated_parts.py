@@ -199,3 +199,28 @@ def test_a_card_goes_by_the_refined_choice_where_it_was_measured(results):
     assert own["advice"]["action"] != "clone-best-part"
     best = np.sort(data.episode_returns)[-8:].mean()
     assert plain["best_part"]["value"] == pytest.approx(best)
+
+
+@pytest.mark.parametrize(("best", "holds"), [(109.0, True), (20.0, False)])
+def test_the_best_agent_is_forecast_where_its_test_is_passed(best, holds, results):
+    for part in (CONFLICT, WORLDS):  # the best tenth lies at 110 points
+        runs = [
+            run_row(key, agent, best if agent == "iql" else 10.0)
+            for key in part.keys
+            for agent in part.agents
+        ]
+        write_runs(results, part.study, runs)
+    cases = read_cases(results, "long")
+    made = calibrate.calibration(cases, "long")
+    assert made["forecasts"].get("best") == ("best tenth" if holds else None)
+    data = episodes_of(np.linspace(20, 100, 40), dims=(11, 3))
+    told, _ = verdict_of(
+        data, Reference(0.0, 100.0, "given"), NO_FAULT, calibration=Calibration.from_dict(made)
+    )
+    assert told is not None and ("best" in told) == holds
+    if holds:
+        assert told["best"]["value"] == pytest.approx(np.sort(data.episode_returns)[-4:].mean())
+        rows = tables.coverage_rows(cases, made["forecasts"])
+        assert {row["target"] for row in rows} == {*made["forecasts"]}
+    without_a_run(results, "worlds")  # no test without both
+    assert "best" not in calibrate.calibration(read_cases(results, "long"), "long")["forecasts"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.errors import DatasetError, RlassayError, SettingsError
+from rlassay.report.verdicts import EXPECTED
 from rlassay.results.card import Score, Scorecard, read_cards
 
 COMPARISON = "rlassay.comparison/1"
@@ -122,7 +123,7 @@ def _is_verdict(verdict: Any) -> bool:
     """A mapping whose forecasts, where there are some, have numbers."""
     if not isinstance(verdict, Mapping) or not isinstance(verdict.get("advice") or {}, Mapping):
         return False
-    forecasts = [verdict[part] for part in ("cloning", "offline_rl") if verdict.get(part)]
+    forecasts = [verdict[part] for part in EXPECTED if verdict.get(part)]
     return all(
         isinstance(part, Mapping)
         and all(map(_is_number, [part.get("value"), *(part.get("interval") or (0, 0))]))

@@ -24,6 +24,7 @@ EXPECTED = {
     "cloning": "cloning",
     "offline_rl": "offline RL",
     "best_part": "cloning its best fifth",
+    "best": "the best of six agents",
 }
 
 

@@ -29,7 +29,7 @@ POINTS, LARGEST = "points", "share of the largest return"  # units of the half-w
 class Chosen:
     """Which candidate is the forecast of what, and how wide its intervals are."""
 
-    forecasts: Mapping[str, str]  # of `cloning`, `offline_rl`, `best_part` once it has runs
+    forecasts: Mapping[str, str]  # of `cloning`, `offline_rl`; of `best_part`, `best` where known
     half_widths: Mapping[str, Mapping[str, float]]  # by unit, then by forecast
     coefficients: Mapping[str, float] = field(default_factory=dict)  # of what has a fitted one
 

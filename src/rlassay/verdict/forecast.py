@@ -24,8 +24,8 @@ FORECASTS: dict[str, Callable[[Features, Dataset], float]] = {
     "half": lambda features, data: (features.mean_return + features.return_by_step) / 2,
     "reachable": lambda features, data: min(features.return_by_step, reachable_return(data)),
     "best part": lambda features, data: return_of_best(data, best_fifth),
+    "best tenth": lambda features, data: return_of_best(data, best_tenth),
 }
-LEVELS = FORECASTS | {"best tenth": lambda features, data: return_of_best(data, best_tenth)}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _expected(
         return FORECASTS[name](features, data)
     rule = DISCOUNTED[name]
     zero = features.lowest if reference is None else reference.low
-    level = LEVELS[rule.level_of(what)](features, data) - zero
+    level = FORECASTS[rule.level_of(what)](features, data) - zero
     bounds = features.lowest - zero, features.highest - zero
     k = by.coefficients[what]
     return zero + float(discounted(level, measured[rule.measured], k, *bounds))

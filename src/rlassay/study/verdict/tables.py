@@ -12,7 +12,15 @@ from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, FRESH_MIXTURES, MIXTURES, PANELS
 from rlassay.study.verdict.calibrate import best_on_average, residuals
-from rlassay.study.verdict.candidates import LEVELS, PART, TARGETS, left_out, outcome
+from rlassay.study.verdict.candidates import (
+    BEST_AGENT,
+    BY_BEST_TENTH,
+    LEVELS,
+    PART,
+    TARGETS,
+    left_out,
+    outcome,
+)
 from rlassay.study.verdict.cases import CLONE, VALUE_BASED, Case
 from rlassay.study.worlds import DATASETS as OF_WORLDS
 from rlassay.verdict.calibration import LARGEST, POINTS
@@ -21,7 +29,7 @@ from rlassay.verdict.labels import Action, Reached, action_of, best_action, labe
 
 LEVEL = 0.8
 MEAN_RETURN = "return"
-OF_THE_BEST = ("best tenth", "return_by_step", MEAN_RETURN)  # forecasts of the best agent, no fit
+OF_THE_BEST = (BY_BEST_TENTH, "return_by_step", MEAN_RETURN)  # forecasts of the best agent, no fit
 LABELS = ("near-random", "weak", "mixed", "consistent", "expert-like")
 RULES = (
     *("verdict", "verdict, agent of its command", "mean return as forecast"),
@@ -48,9 +56,14 @@ def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
 
 
 def error_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
-    """The forecast, and the mean return in its place: error in points, correlation, and the ceiling of the latter."""
+    """The forecast, and the mean return in its place: error in points, correlation, and the ceiling of the latter.
+
+    The best agent has a table of its own.
+    """
     rows = []
     for target, chosen in forecasts.items():
+        if target == BEST_AGENT:
+            continue
         judged = trained(cases, target)
         for name in dict.fromkeys((chosen, MEAN_RETURN)):
             told = dict(zip(map(id, judged), left_out(judged, target, name), strict=True))
@@ -65,8 +78,8 @@ def error_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 def best_agent_rows(cases: Sequence[Case]) -> list[Row]:
     """What the best of the agents reached, forecast by the best tenth, by the return by step and by the mean return."""
     return [
-        {"panel": panel, "target": "best", "forecast": name}
-        | _error(part, "best", LEVELS[name](part))
+        {"panel": panel, "target": BEST_AGENT, "forecast": name}
+        | _error(part, BEST_AGENT, LEVELS[name](part))
         for panel, part in panels(cases).items()
         for name in OF_THE_BEST
     ]
