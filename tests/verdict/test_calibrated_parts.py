@@ -124,6 +124,19 @@ def test_an_incomplete_part_is_left_out_and_named(study, left, results):
         assert candidates.targets(cases) == candidates.TARGETS
     text = render(results)
     assert "Not used yet" in text and "lack 1 runs" in text
+    made = json.loads((results / "verdict" / "calibration.json").read_text())
+    assert made["oracle"] == "long, 150,000 updates"
+    if study == "conflict":  # they vote: without them nothing is chosen
+        assert made["forecasts"] == candidates.base() and "refined" not in made
+        assert "### Candidates" not in text and "Nothing is chosen" in text
+    else:
+        assert "### Candidates" in text and "Nothing is chosen" not in text
+
+
+def test_without_a_choice_refined_features_are_not_needed(results):
+    (results / "verdict" / "refined.csv").unlink()
+    without_a_run(results, "conflict")
+    assert "Nothing is chosen" in render(results)
 
 
 def test_missing_features_are_refused_with_the_command_that_makes_them(results):

@@ -191,7 +191,7 @@ def test_a_later_candidate_has_to_be_better_by_a_twentieth():
 
 
 def test_nothing_is_chosen_on_the_lite_oracle():
-    assert calibrate.chosen_forecasts([], "lite") == BASE
+    assert calibrate.chosen_forecasts([]) == BASE
 
 
 def test_the_oracle_is_named_and_provisional():

@@ -13,7 +13,7 @@ from rlassay.study.grid.files import Row, markdown_table, write_table
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, LITE, Profile
 from rlassay.study.verdict import tables
 from rlassay.study.verdict.calibrate import COMMAND, calibration, chosen_forecasts
-from rlassay.study.verdict.candidates import candidate_rows, targets
+from rlassay.study.verdict.candidates import candidate_rows, may_choose, targets
 from rlassay.study.verdict.cases import (
     BEST_PARTS,
     CONFLICT,
@@ -76,7 +76,7 @@ def render(results: Path, oracle: str | None = None) -> str:
     text = (
         f"On the oracle `{described(oracle)}`, {len(cases)} datasets.{_not_used(results, oracle)}\n"
     )
-    for name, rows in _tables(cases, made["forecasts"], oracle).items():
+    for name, rows in _tables(cases, made["forecasts"]).items():
         about = {"command": COMMAND, "oracle": described(oracle), "datasets": len(cases)}
         write_table(
             results / "verdict" / f"{name.replace(' ', '_')}.csv", rows, list(rows[0]), about
@@ -98,7 +98,11 @@ def _not_used(results: Path, oracle: str) -> str:
     }
     counted = {name: missing_runs(results, part) for name, part in known.items()}
     waiting = [f"the {name} lack {count} runs" for name, count in counted.items() if count]
-    return f" Not used yet: {', '.join(waiting)}." if waiting else ""
+    choice = (
+        " Nothing is chosen before the conflict mixtures are complete: the forecast is the base."
+    )
+    told = f" Not used yet: {', '.join(waiting)}." if waiting else ""
+    return told + (choice if counted["conflict mixtures"] else "")
 
 
 def _package(results: Path) -> list[Path]:
@@ -107,10 +111,8 @@ def _package(results: Path) -> list[Path]:
     return [room] if room.is_dir() else []
 
 
-def _tables(
-    cases: Sequence[Case], forecasts: tables.Forecasts, oracle: str
-) -> dict[str, list[Row]]:
-    """Rows of every table, by name. Candidates are compared on the long oracle alone: nothing is chosen on another."""
+def _tables(cases: Sequence[Case], forecasts: tables.Forecasts) -> dict[str, list[Row]]:
+    """Rows of every table, by name. Candidates are compared where one may be chosen."""
     found = {
         "errors": tables.error_rows(cases, forecasts),
         "best agent": tables.best_agent_rows(cases),
@@ -119,9 +121,9 @@ def _tables(
         "regret": tables.regret_rows(cases, forecasts),
         "labels": tables.label_rows(cases, forecasts),
     }
-    if oracle == "long":
+    if may_choose(cases):
         found["candidates"] = [row for t in targets(cases) for row in candidate_rows(cases, t)]
-        refined = chosen_forecasts(cases, oracle, refined=True)
+        refined = chosen_forecasts(cases, refined=True)
         if refined != forecasts:
             found["refined errors"] = tables.error_rows(cases, refined)
             found["refined coverage"] = tables.coverage_rows(cases, refined)

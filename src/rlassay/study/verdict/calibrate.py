@@ -12,6 +12,7 @@ from rlassay.study.verdict.candidates import (
     chosen,
     coefficient,
     left_out,
+    may_choose,
     outcome,
 )
 from rlassay.study.verdict.cases import VALUE_BASED, Case, described
@@ -27,7 +28,7 @@ DIGITS = 6  # significant digits of the numbers of datasets
 
 def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
     """What `rlassay.verdict.calibration` reads."""
-    forecasts = chosen_forecasts(cases, oracle)
+    forecasts = chosen_forecasts(cases)
     made = {
         "version": VERSION,
         "command": COMMAND,
@@ -39,7 +40,7 @@ def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
         "agent": best_on_average(cases),
         "datasets": [_dataset(case) for case in cases],
     }
-    refined = chosen_forecasts(cases, oracle, refined=True)
+    refined = chosen_forecasts(cases, refined=True)
     return made if refined == forecasts else {**made, "refined": _refined(cases, refined)}
 
 
@@ -60,9 +61,9 @@ def best_on_average(cases: Sequence[Case]) -> str:
     return max(means, key=lambda agent: means[agent])
 
 
-def chosen_forecasts(cases: Sequence[Case], oracle: str, refined: bool = False) -> dict[str, str]:
-    """By the rule of choice on the long oracle; on any other nothing is chosen and the base is the forecast."""
-    return chosen(cases, refined) if oracle == "long" else base()
+def chosen_forecasts(cases: Sequence[Case], refined: bool = False) -> dict[str, str]:
+    """By the rule of choice where it may be applied; else the base is the forecast."""
+    return chosen(cases, refined) if may_choose(cases) else base()
 
 
 def residuals(cases: Sequence[Case], target: str, name: str) -> dict[str, np.ndarray]:

@@ -123,6 +123,11 @@ def choose(rows: Sequence[Row], refined: bool = True) -> str:
     return best["candidate"]
 
 
+def may_choose(cases: Sequence[Case]) -> bool:
+    """Whether the conflict mixtures are there, which vote; on another oracle than the long one they never are."""
+    return any(case.dataset in CONFLICT_MIXTURES for case in cases)
+
+
 def chosen(cases: Sequence[Case], refined: bool) -> dict[str, str]:
     """The rule of choice applied to every target, and the best agent where its own test was passed."""
     found = {t: choose(candidate_rows(cases, t), refined) for t in targets(cases)}

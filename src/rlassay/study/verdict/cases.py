@@ -124,7 +124,7 @@ def read_cases(results: Path, oracle: str) -> list[Case]:
         scales = world_scales(results)
         reached |= _reached(_part_runs(results, WORLDS), scales)
     best = _reached(_part_runs(results, BEST_PARTS)) if BEST_PARTS in used else {}
-    _require_features(keys, rows, oracle)
+    _require_features(keys, rows, refined=CONFLICT in used)
     return [
         Case(*key, rows[key], reached[key], best.get(key, {}).get(CLONE), scales.get(key[0]))
         for key in keys
@@ -163,11 +163,12 @@ def read_features(results: Path) -> dict[Key, Row]:
     return found
 
 
-def _require_features(keys: Sequence[Key], rows: Mapping[Key, Row], oracle: str) -> None:
+def _require_features(keys: Sequence[Key], rows: Mapping[Key, Row], refined: bool) -> None:
+    """Refuse datasets without features; `refined` ones are needed where candidates are chosen between."""
     from rlassay.study.verdict.features import FITTED
     from rlassay.study.verdict.features import REFINED as LATER
 
-    names = (*FITTED, *(LATER if oracle == "long" else ()))
+    names = (*FITTED, *(LATER if refined else ()))
     lacking = [key for key in keys if any(rows.get(key, {}).get(name) is None for name in names)]
     if lacking:
         raise SettingsError(
