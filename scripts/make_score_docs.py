@@ -137,7 +137,7 @@ def on_long(name: str) -> list[str]:
         return []
     lines = [
         "",
-        "After 150,000 updates, on D4RL's scale (`rlassay study long`; [rules and answers](../../study.md#the-long-oracle)):",
+        "After 150,000 updates, on D4RL's scale (`rlassay study long`; [rules and answers](../../long-oracle.md)):",
     ]
     return [*lines, *correlations("with what is reached by", known)]
 

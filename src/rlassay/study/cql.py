@@ -1,6 +1,6 @@
 """CQL once more: variants that see bounded actions and weigh the conservative term anew, on `expert` data of three environments.
 
-The rule is in docs/study.md: a variant that reaches half of BC on `expert` in every environment joins the long oracle.
+The rule is in docs/long-oracle.md: a variant that reaches half of BC on `expert` in every environment joins the long oracle.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The long oracle: every agent trained until it has come to rest, on all mixtures first; rules in docs/study.md."""
+"""The long oracle: every agent trained until it has come to rest, on all mixtures first; rules in docs/long-oracle.md."""
 
 from __future__ import annotations
 

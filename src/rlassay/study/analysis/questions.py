@@ -1,7 +1,7 @@
 """Which score tells what agents reach? Correlations on D4RL's scale with intervals over clusters of datasets.
 
 Scores and oracle share that scale: a return is its normalised score, a value the `relative` of its card. Datasets that
-share policies are resampled together; the rules were written before any run (docs/study.md).
+share policies are resampled together; the rules were written before any run (docs/long-oracle.md).
 """
 
 from __future__ import annotations

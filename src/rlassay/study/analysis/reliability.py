@@ -1,4 +1,4 @@
-"""The noise ceiling: how far the oracle agrees with itself, which no score can be seen to surpass (rule 6 in docs/study.md)."""
+"""The noise ceiling: how far the oracle agrees with itself, which no score can be seen to surpass (rule 6 in docs/long-oracle.md)."""
 
 from __future__ import annotations
 

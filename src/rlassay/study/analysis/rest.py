@@ -1,4 +1,4 @@
-"""Has training come to rest? Every run by the evaluations of its final phase (rules 3 and 7 in docs/study.md)."""
+"""Has training come to rest? Every run by the evaluations of its final phase (rule 3 in docs/study.md, rule 7 in docs/long-oracle.md)."""
 
 from __future__ import annotations
 
