@@ -43,7 +43,7 @@ def card_task(
     """What names the card; None where something takes part that may change without our knowing."""
     if not all_ours(chosen, names):
         return None
-    asked = asked_of(chosen, names, seeds, read, refine) | {
+    asked = asked_of(chosen, names, seeds, read) | {
         "reference": None if reference is None else asdict(reference),
         "told": _told(data),
         **({"refine": True} if refine else {}),
@@ -62,11 +62,7 @@ def all_ours(chosen: Plan, names: Sequence[str]) -> bool:
 
 
 def asked_of(
-    chosen: Plan,
-    names: Sequence[str],
-    seeds: Sequence[int],
-    read: Mapping[str, Any],
-    refine: bool = False,
+    chosen: Plan, names: Sequence[str], seeds: Sequence[int], read: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Everything beside the data that a card depends on."""
     rooms = {"critic": critic.REVISION, "transport": transport.REVISION}
