@@ -399,6 +399,24 @@ MUTATIONS: list[tuple[str, str, str, str]] = [
         PARTS,
     ),
     (
+        "study/verdict/candidates.py",
+        "errors[0] <= (1 - MARGIN) * errors[1]",
+        "errors[0] >= (1 - MARGIN) * errors[1]",
+        PARTS,
+    ),
+    (
+        "study/verdict/candidates.py",
+        "if not all(parts):",
+        "if not any(parts):",
+        PARTS,
+    ),
+    (
+        "study/verdict/calibrate.py",
+        "chosen(cases, refined) if may_choose(cases) else base()",
+        "chosen(cases, refined) if cases else base()",
+        PARTS,
+    ),
+    (
         "study/verdict/cases.py",
         'if run["return"] is not None\n',
         "if True\n",
