@@ -48,6 +48,11 @@ def outcome(cases: Sequence[Case], target: str) -> np.ndarray:
     return np.array([getattr(case.reached, target) for case in cases], float)
 
 
+def rmse(forecast: np.ndarray, reached: np.ndarray) -> float:
+    """Root mean squared error, in points."""
+    return float(np.sqrt(np.mean((forecast - reached) ** 2)))
+
+
 def feature(cases: Sequence[Case], name: str) -> np.ndarray:
     """A return among the features, in points."""
     return np.array([case.points(case.row[name]) for case in cases])
@@ -103,7 +108,7 @@ def candidate_rows(cases: Sequence[Case], target: str) -> list[Row]:
             "target": target,
             "candidate": name,
             "n": len(voting),
-            "rmse": float(np.sqrt(np.mean((left_out(voting, target, name) - reached) ** 2))),
+            "rmse": rmse(left_out(voting, target, name), reached),
             "fitted": coefficient(voting, target, name) if name in DISCOUNTED else None,
         }
         for name in CANDIDATES[target]
@@ -144,10 +149,10 @@ def best_tenth_holds(cases: Sequence[Case]) -> bool:
         return False
     judged = [case for part in parts for case in part]
     errors = [
-        np.sqrt(np.mean((LEVELS[name](judged) - outcome(judged, BEST_AGENT)) ** 2))
+        rmse(LEVELS[name](judged), outcome(judged, BEST_AGENT))
         for name in (BY_BEST_TENTH, "return_by_step")
     ]
-    return bool(errors[0] <= (1 - MARGIN) * errors[1])
+    return errors[0] <= (1 - MARGIN) * errors[1]
 
 
 def base(target_names: Sequence[str] = TARGETS) -> dict[str, str]:

@@ -20,6 +20,7 @@ from rlassay.study.verdict.candidates import (
     TARGETS,
     left_out,
     outcome,
+    rmse,
 )
 from rlassay.study.verdict.cases import CLONE, VALUE_BASED, Case
 from rlassay.study.worlds import DATASETS as OF_WORLDS
@@ -94,7 +95,7 @@ def _error(cases: Sequence[Case], target: str, forecast: np.ndarray) -> Row:
     reached = outcome(cases, target)
     return {
         "n": len(cases),
-        "rmse": float(np.sqrt(np.mean((forecast - reached) ** 2))),
+        "rmse": rmse(forecast, reached),
         "bias": float(np.mean(forecast - reached)),
         "pearson": correlation(forecast, reached),
         "ceiling": _ceiling(cases, target),
