@@ -84,3 +84,25 @@ def test_every_agent_and_environment_is_asked_for(tmp_path):
         *runtime.SCORINGS,
         *(f"training {agent}" for agent in runtime.AGENTS),
     }
+
+
+def test_all_scores_are_asked_for_by_name_and_the_second_call_finds_what_was_compiled(
+    tmp_path, monkeypatch
+):
+    """Without names `score` computes seven scores, not all of them."""
+    asked = {}
+    monkeypatch.setattr(
+        runtime,
+        "scoring_seconds",
+        lambda path, names, again: asked.setdefault((names, again), 1.0),
+    )
+    made = runtime.measurements("Hopper-v5", tmp_path)
+    for what in (runtime.FIRST, runtime.SECOND):
+        assert made[what]() == {"seconds": 1.0}
+    assert set(asked) == {("all", False), ("all", True)}
+
+
+def test_a_call_of_score_is_timed_in_a_process_of_its_own(tmp_path):
+    path = tmp_path / "walks.npz"
+    save(walks(episodes=12, length=100, dims=(3, 1), bounds=2.0, env_id="Pendulum-v1"), path)
+    assert timing.scoring_seconds(path, ["return"], again=True) > 0

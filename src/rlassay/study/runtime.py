@@ -22,15 +22,12 @@ TRANSITIONS = (1_000, 3_000, 10_000, 30_000)
 CRITIC_STEPS = (300, 1_000, 3_000)
 FULL = (100_000, 10_000)  # transitions and critic steps
 CUTS = (*((n, FULL[1]) for n in TRANSITIONS), *((FULL[0], steps) for steps in CRITIC_STEPS), FULL)
-FIRST, SECOND, FEW = (
-    "all scores, first call",
-    "all scores, second call",
-    "q, bwd.exact and bwd.tail",
-)
-SCORINGS: Mapping[str, Sequence[str] | None] = {
-    FIRST: None,
-    SECOND: None,
-    FEW: ("bwd.exact", "bwd.tail", "q"),
+FIRST, SECOND = "all scores, first call", "all scores, second call"
+SCORINGS: Mapping[str, str | Sequence[str] | None] = {
+    FIRST: "all",
+    SECOND: "all",
+    "what `score` computes unasked": None,
+    "q, bwd.exact and bwd.tail": ("bwd.exact", "bwd.tail", "q"),
 }
 TIME_COLUMNS = (
     "environment",
@@ -112,7 +109,9 @@ def run_times(table: Path, paths: Mapping[str, Path], about: Row, report: Report
 def measurements(environment: str, path: Path) -> dict[str, Callable[[], Row]]:
     """What is timed in an environment, by name: scorings first, because training is compared with them."""
     found: dict[str, Callable[[], Row]] = {
-        what: lambda names=names: {"seconds": scoring_seconds(path, names)}
+        what: lambda what=what, names=names: {
+            "seconds": scoring_seconds(path, names, again=what == SECOND)
+        }
         for what, names in SCORINGS.items()
     }
     for agent in AGENTS:

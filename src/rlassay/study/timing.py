@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -13,13 +17,19 @@ PERIOD = 100  # updates between two looks at the clock
 PERIODS = 5  # of a probe; the first compiles and is not counted
 
 
-def scoring_seconds(path: Path, scores: Sequence[str] | None) -> float:
-    """One call of `score` in this process."""
-    import rlassay
+def scoring_seconds(path: Path, scores: str | Sequence[str] | None, again: bool = False) -> float:
+    """One call of `score` in a process of its own, which compiles what it needs; `again`: what a call before it left is found."""
+    with tempfile.TemporaryDirectory() as compiled:
+        if again:
+            _call_of_score(path, scores, compiled)
+        return _call_of_score(path, scores, compiled)
 
-    started = time.perf_counter()
-    rlassay.score(path, scores=scores)
-    return time.perf_counter() - started
+
+def _call_of_score(path: Path, scores: str | Sequence[str] | None, compiled: str) -> float:
+    program = (sys.executable, "-P", "-m", "rlassay.study.timing", str(path), json.dumps(scores))
+    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": compiled}
+    done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
 
 
 def update_seconds(agent: str, environment: str, path: Path, period: int = PERIOD) -> float:
@@ -69,3 +79,17 @@ class UpdateClock:
         stand_in = first[0] * counted[0][1] / counted[0][0]
         updates = first[0] + sum(each[0] for each in counted)
         return (stand_in + sum(each[1] for each in counted)) / updates
+
+
+def main() -> None:
+    """Print the seconds of one call of `score`, the libraries that it loads included."""
+    import rlassay
+
+    path, scores = sys.argv[1], json.loads(sys.argv[2])
+    started = time.perf_counter()
+    rlassay.score(path, scores=scores)
+    sys.stdout.write(f"{time.perf_counter() - started}\n")
+
+
+if __name__ == "__main__":
+    main()
