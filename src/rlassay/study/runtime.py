@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.engine.files import write_atomically
+from rlassay.scoring.registry import ALL
 from rlassay.study.analysis.correlate import oracle_table
 from rlassay.study.grid.cells import Report
 from rlassay.study.grid.files import Row, markdown_table, read_about, read_table, write_table
@@ -24,8 +25,8 @@ FULL = (100_000, 10_000)  # transitions and critic steps
 CUTS = (*((n, FULL[1]) for n in TRANSITIONS), *((FULL[0], steps) for steps in CRITIC_STEPS), FULL)
 FIRST, SECOND = "all scores, first call", "all scores, second call"
 SCORINGS: Mapping[str, str | Sequence[str] | None] = {
-    FIRST: "all",
-    SECOND: "all",
+    FIRST: ALL,
+    SECOND: ALL,
     "what `score` computes unasked": None,
     "q, bwd.exact and bwd.tail": ("bwd.exact", "bwd.tail", "q"),
 }

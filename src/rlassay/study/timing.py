@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -11,6 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from rlassay.engine.local import worker_environment
 from rlassay.errors import SolverError
 
 PERIOD = 100  # updates between two looks at the clock
@@ -27,7 +27,7 @@ def scoring_seconds(path: Path, scores: str | Sequence[str] | None, again: bool 
 
 def _call_of_score(path: Path, scores: str | Sequence[str] | None, compiled: str) -> float:
     program = (sys.executable, "-P", "-m", "rlassay.study.timing", str(path), json.dumps(scores))
-    environment = {**os.environ, "JAX_COMPILATION_CACHE_DIR": compiled}
+    environment = {**worker_environment(), "JAX_COMPILATION_CACHE_DIR": compiled}
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
