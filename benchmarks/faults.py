@@ -39,6 +39,8 @@ from fault_judge import (
 )
 from fault_tables import rows_of, write_tables
 
+from rlassay.runtime import compilation_cache
+
 STARTED = 0.3  # seconds before which nothing of the program runs yet
 
 
@@ -62,7 +64,7 @@ class Bench:
     def run(self, command: Command, work: Path, fault: Fault | None = None, **more: str) -> Ended:
         """Run the command in `work`, disturbed by `fault`."""
         environment = {**os.environ, **self.environment, **more, "RLASSAY_STORE": f"{work}/store"}
-        environment["JAX_COMPILATION_CACHE_DIR"] = str(self.cache)
+        environment |= compilation_cache(self.cache)
         limit = None
         if fault is not None and fault.kind == "fsize":
             limit = int(fault.where)

@@ -11,8 +11,7 @@ from rlassay import runtime
 runtime.use_threads(1)
 
 # Compiled programs are shared between test runs; cards and runs are not, and never meet those of the user.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(runtime.state_folder() / "xla"))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+runtime.keep_compiled_programs(start=False)
 os.environ["RLASSAY_STORE"] = tempfile.mkdtemp(prefix="rlassay-tests-")
 atexit.register(shutil.rmtree, os.environ["RLASSAY_STORE"], ignore_errors=True)
 

@@ -35,6 +35,7 @@ def expanded(path: str | Path) -> Path:
         ) from None
 
 
+WORTH_KEEPING = 0.3  # seconds; programs that compile faster are not kept
 INTERRUPTED = 130  # exit code, for SIGINT and SIGTERM alike
 _kept = "what was finished is kept, and unfinished outputs were removed"
 _endings: list[Callable[[], None]] = []
@@ -220,17 +221,24 @@ def keep_compiled_programs(*, start: bool = True) -> None:
 
     Without `start` JAX is told by its environment and not imported: a task may do without it.
     """
+    kept = state_folder() / "xla"
     if not start and "jax" not in sys.modules:
-        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(state_folder() / "xla"))
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
-        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "0")
+        for name, value in compilation_cache(kept).items():
+            os.environ.setdefault(name, value)
         return
     import jax
 
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        jax.config.update("jax_compilation_cache_dir", str(state_folder() / "xla"))
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+        jax.config.update("jax_compilation_cache_dir", str(kept))
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", WORTH_KEEPING)
+
+
+def compilation_cache(folder: Path | str) -> dict[str, str]:
+    """Environment variables that tell JAX to keep compiled programs there."""
+    return {
+        "JAX_COMPILATION_CACHE_DIR": str(folder),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": str(WORTH_KEEPING),
+    }
 
 
 def load_plugins() -> None:

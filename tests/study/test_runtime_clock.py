@@ -1,10 +1,13 @@
 """Timing updates inside one run: compilation, evaluations and checkpoints do not count; a second start goes on."""
 
+import sys
+
 import pytest
 
 from probes import walks
 from rlassay.errors import SolverError
 from rlassay.formats import save
+from rlassay.runtime import WORTH_KEEPING
 from rlassay.study import runtime, timing
 from rlassay.study.grid.files import read_about, read_table, write_table
 
@@ -33,6 +36,13 @@ def test_an_update_is_timed_in_a_real_run(tmp_path):
     path = tmp_path / "walks.npz"
     save(walks(episodes=6, length=30, dims=(3, 1), bounds=2.0, env_id="Pendulum-v1"), path)
     assert 0 < timing.update_seconds("bc", "Pendulum-v1", path, period=3) < 1
+
+
+def test_a_timed_scoring_keeps_what_a_users_run_would_keep(tmp_path, monkeypatch):
+    """JAX's own threshold of a second leaves out most programs of ours."""
+    kept = "import jax; c = jax.config; print(c.jax_persistent_cache_min_compile_time_secs)"
+    monkeypatch.setattr(timing, "PROGRAM", (sys.executable, "-c", kept))
+    assert timing._call_of_score(tmp_path, None, str(tmp_path)) == WORTH_KEEPING
 
 
 @pytest.fixture
@@ -66,6 +76,10 @@ def test_times_of_every_environment_grow_and_are_not_measured_twice(tmp_path, me
     assert rows[1]["seconds_for_full_budget"] == pytest.approx(2_000)
     assert rows[1]["times_scoring"] == pytest.approx(200)
     assert read_about(table)["complete"] is True and read_about(table)["missing"] == []
+    write_table(table, rows[1:], list(rows[0]), {})
+    runtime.run_times(table, paths, {"command": "c"}, said.append)
+    assert measured[4:] == [("Hopper-v5", runtime.FIRST)]
+    assert [row["what"] for row in read_table(table)] == [row["what"] for row in rows]
 
 
 def test_times_of_the_old_measurement_are_made_again(tmp_path, measured):

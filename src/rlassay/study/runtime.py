@@ -98,13 +98,11 @@ def run_times(table: Path, paths: Mapping[str, Path], about: Row, report: Report
         row = {"environment": environment, "what": what, **measure(), "revision": REVISION}
         rows.append(row)
         report(f"{k} of {len(asked)}: {environment}, {what}: {_news(row)}")
-        missing = [
-            f"{e}, {w}"
-            for e, w, _ in asked
-            if (e, w) not in {(r["environment"], r["what"]) for r in rows}
-        ]
+        found = {(row["environment"], row["what"]): row for row in rows}
+        missing = [f"{e}, {w}" for e, w, _ in asked if (e, w) not in found]
+        in_order = [found[e, w] for e, w, _ in asked if (e, w) in found]
         described = {**about, "complete": not missing, "missing": missing}
-        write_table(table, with_ratios(rows), (*TIME_COLUMNS, "revision"), described)
+        write_table(table, with_ratios(in_order), (*TIME_COLUMNS, "revision"), described)
 
 
 def measurements(environment: str, path: Path) -> dict[str, Callable[[], Row]]:

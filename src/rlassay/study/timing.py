@@ -12,7 +12,9 @@ from pathlib import Path
 
 from rlassay.engine.local import worker_environment
 from rlassay.errors import SolverError
+from rlassay.runtime import compilation_cache
 
+PROGRAM = (sys.executable, "-P", "-m", "rlassay.study.timing")
 PERIOD = 100  # updates between two looks at the clock
 PERIODS = 5  # of a probe; the first compiles and is not counted
 
@@ -26,8 +28,8 @@ def scoring_seconds(path: Path, scores: str | Sequence[str] | None, again: bool 
 
 
 def _call_of_score(path: Path, scores: str | Sequence[str] | None, compiled: str) -> float:
-    program = (sys.executable, "-P", "-m", "rlassay.study.timing", str(path), json.dumps(scores))
-    environment = {**worker_environment(), "JAX_COMPILATION_CACHE_DIR": compiled}
+    environment = worker_environment() | compilation_cache(compiled)
+    program = (*PROGRAM, str(path), json.dumps(scores))
     done = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
     return float(done.stdout)
 
