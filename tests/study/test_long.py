@@ -159,6 +159,24 @@ def test_the_questions_are_answered_once_they_are(results):
     assert len(resting) == 2 * 27 * 6 and {row["seed"] for row in resting} == {0, 1}
 
 
+def test_a_second_seed_counts_once_all_agents_have_run_with_it(results):
+    def answers():
+        study("long", results=results)
+        return {
+            name: read_table(results / "long" / f"{name}.csv")
+            for name in ("questions", "when", "rest", "reliability")
+        }
+
+    first = long_runs(MIXTURES)
+    write_long(results, first)
+    alone = answers()
+    begun = [make_run("Hopper-v5", MIXTURES[0], agent, 1) for agent in LONG_AGENTS]
+    write_long(results, first + begun[:-1])
+    assert answers() == alone
+    write_long(results, first + begun)
+    assert answers()["questions"] != alone["questions"]
+
+
 def test_all_datasets_bring_the_second_panel_and_the_default(results):
     write_long(results, long_runs(MIXTURES) + long_runs(OTHERS))
     text, _ = study("long", results=results)

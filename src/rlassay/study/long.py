@@ -9,7 +9,7 @@ import numpy as np
 
 from rlassay.engine.files import write_atomically
 from rlassay.oracle.profiles import LONG_AGENTS, PROFILES
-from rlassay.study.analysis.correlate import choose, oracle_table
+from rlassay.study.analysis.correlate import choose, complete_runs, oracle_table
 from rlassay.study.analysis.d4rl_scale import scores_on_d4rl_scale
 from rlassay.study.analysis.points import join_scores
 from rlassay.study.analysis.questions import (
@@ -117,8 +117,9 @@ def _answers(results: Path, grid: Grid, runs: Sequence[Row]) -> str:
     mixtures = grid.restrict(np.isin(grid.datasets, MIXTURES))
     whole = len(grid.datasets) == (len(MIXTURES) + len(OTHERS)) * len(ENVIRONMENTS)
     panels = {"mixtures": mixtures} | ({"all": grid} if whole else {})
-    lasting = mean_curves(read_table(folder / "curves.csv"))
-    tables = _tables(folder, panels, runs) | {
+    curves = counted_curves(read_table(folder / "curves.csv"), runs)
+    lasting = mean_curves(curves)
+    tables = _tables(panels, runs, curves) | {
         "when": _when(results, mixtures, lasting),
         "growth": growth_rows(mixtures, lasting, ENTERS),
     }
@@ -159,9 +160,21 @@ def _moving(resting: Sequence[Row]) -> str:
     return text + markdown_table(found, [name for name in resting[0] if name != "settled"])
 
 
-def _tables(folder: Path, panels: Mapping[str, Grid], runs: Sequence[Row]) -> dict[str, list[Row]]:
+def counted_curves(curves: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
+    """Those of the runs that count: a seed does once all agents have run with it on the dataset."""
+    counted = {
+        (*key, run["seed"])
+        for key, group in complete_runs(runs, LONG_AGENTS).items()
+        for run in group
+    }
+    return [row for row in curves if (row["environment"], row["dataset"], row["seed"]) in counted]
+
+
+def _tables(
+    panels: Mapping[str, Grid], runs: Sequence[Row], curves: Sequence[Row]
+) -> dict[str, list[Row]]:
     """The rows of every question, by name."""
-    resting = rest_rows(read_table(folder / "curves.csv"))
+    resting = rest_rows(curves)
     return {
         "questions": [row for name, part in panels.items() for row in question_rows(part, name)],
         "forecasts": [row for name, part in panels.items() for row in forecast_rows(part, name)],

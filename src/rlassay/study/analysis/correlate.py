@@ -52,13 +52,17 @@ def runs_by_dataset(runs: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
 
 
 def complete_runs(runs: Iterable[Row], agents: Sequence[str]) -> dict[tuple[str, str], list[Row]]:
-    """The same for the datasets that every agent has run on."""
+    """The same for the datasets that every agent has run on; a seed counts once all agents have run with it."""
     wanted = set(agents)
-    found = {
-        key: [run for run in group if run["agent"] in wanted]
-        for key, group in runs_by_dataset(runs).items()
-    }
-    return {key: group for key, group in found.items() if {r["agent"] for r in group} == wanted}
+    found = {}
+    for key, group in runs_by_dataset(runs).items():
+        known: dict[float | None, set[str]] = {}
+        for run in group:
+            known.setdefault(run.get("seed"), set()).add(run["agent"])
+        whole = [r for r in group if r["agent"] in wanted and wanted <= known[r.get("seed")]]
+        if whole:
+            found[key] = whole
+    return found
 
 
 def mean_over_agents(runs: Sequence[Row], agents: Sequence[str], column: str = "score") -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rlassay.stats import Estimate, estimate, resampled_indices
+from rlassay.study.analysis.correlate import complete_runs
 from rlassay.study.grid.files import Row
 
 REPLICATES = 2_000
@@ -64,11 +65,11 @@ def make_grid(
 ) -> Grid:
     """Datasets that have every agent and every score; `scores` are on D4RL's scale already."""
     reached: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for run in runs:
-        if run["score"] is not None:
-            cell = reached.setdefault((run["environment"], run["dataset"]), {})
+    for key, group in complete_runs(runs, agents).items():
+        cell = reached.setdefault(key, {})
+        for run in group:
             cell.setdefault(run["agent"], []).append(run["score"])
-    keys = [key for key, cell in reached.items() if set(agents) <= set(cell) and key in scores]
+    keys = [key for key in reached if key in scores]
     names = (
         [name for name in scores[keys[0]] if all(name in scores[key] for key in keys)]
         if keys

@@ -13,6 +13,7 @@ from rlassay.data.references import Reference, reference_for
 from rlassay.errors import SettingsError
 from rlassay.oracle.profiles import LONG_AGENTS, PROFILES
 from rlassay.study import parts, worlds
+from rlassay.study.analysis.correlate import complete_runs
 from rlassay.study.grid.cells import read_runs
 from rlassay.study.grid.files import Row, read_table
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, ENVIRONMENTS, MIXTURES, OTHERS
@@ -113,7 +114,9 @@ def read_cases(results: Path, oracle: str) -> list[Case]:
             remedy=_remedy(oracle),
         )
     used = used_parts(results, oracle)
-    rows, reached = read_features(results), _reached(_runs(results, oracle))
+    whole = complete_runs(_runs(results, oracle), LONG_AGENTS)
+    rows = read_features(results)
+    reached = _reached([run for group in whole.values() for run in group])
     keys = [*every_key()]
     scales: dict[str, Reference] = {}
     if CONFLICT in used:
