@@ -8,6 +8,7 @@ from rlassay.study.analysis.correlate import (
     POOLED,
     choose,
     correlation_rows,
+    environment_rows,
     leave_one_out,
     make_points,
     min_max,
@@ -119,6 +120,17 @@ def test_leave_one_out_judges_on_the_environment_left_out():
     rows = {row["left_out"]: row for row in leave_one_out(points, ["return", "good"])}
     assert rows["A-v5"]["chosen"] == "good"
     assert rows["A-v5"]["chosen_pearson"] == pytest.approx(-1.0)
+
+
+def test_the_choice_is_told_by_what_it_goes_by():
+    runs, scores = tables()
+    for row in scores:
+        if row["score_name"] == "good" and row["environment"] == "B-v5":
+            row["value"] = -row["value"]
+    points = make_points(scores, oracle_table(runs, AGENTS), {"bad": -1})
+    good, bad = environment_rows(points, ["good", "bad", "unknown"])
+    assert (good["A-v5"], good["B-v5"], good["mean"]) == pytest.approx((1.0, -1.0, 0.0))
+    assert bad["A-v5"] > 0.9  # lower is better
 
 
 def test_score_that_a_dataset_lacks_is_left_out():

@@ -185,7 +185,9 @@ def test_all_datasets_bring_the_second_panel_and_the_default(results):
     assert "rlassay study paper --run" in text
     write_scores(results / "long", (*MIXTURES, *OTHERS))
     text, _ = study("long", results=results)
-    assert "on the long oracle of 42 datasets, among bwd.exact: `bwd.exact`" in text
+    assert "on the long oracle of 42 datasets\n\nRule 1 chooses `bwd.exact`" in text
+    (row,) = read_table(results / "long" / "choice.csv")
+    assert row["mean"] == pytest.approx(np.mean([row[environment] for environment in ENVIRONMENTS]))
 
 
 def test_who_wins_when_is_drawn_with_the_lite_runs_as_points(results):

@@ -7,12 +7,13 @@ import pytest
 
 from probes import walks
 from rlassay.formats import load, save
+from rlassay.oracle.profiles import LONG_AGENTS
 from rlassay.scoring import settings as score_settings
 from rlassay.settings import flatten
 from rlassay.study import paper
 from rlassay.study.grid.cells import export_cells
 from rlassay.study.grid.data import StudyData
-from rlassay.study.grid.files import read_table
+from rlassay.study.grid.files import read_table, write_table
 
 
 @pytest.fixture
@@ -58,3 +59,60 @@ def test_a_task_scores_and_its_rows_are_exported(data, tmp_path, monkeypatch):
     export_cells(table, [cell], paper.COLUMNS, paper.paper_rows, {}, Kept())  # type: ignore[arg-type]
     assert {row["preset"] for row in read_table(table)} == {"paper"}
     assert {row["key"] for row in read_table(table)} == {cell.task.key}
+
+
+def scored(dataset, seed, dual, exact):
+    values = {"q": exact, "advantage": 0.0, "pd": 0.0, "bwd.dual": dual, "bwd.exact": exact}
+    return [
+        {
+            "environment": "Hopper-v5",
+            "dataset": dataset,
+            "seed": seed,
+            "preset": "paper",
+            "score_name": name,
+            "value": value,
+            "converged": 1.0,
+        }
+        for name, value in values.items()
+    ]
+
+
+def test_a_dual_is_far_off_when_it_left_the_scale_of_the_exact_value():
+    near, lost = scored("a", 0, 190.0, 100.0), scored("a", 1, -1e9, 100.0)
+    beyond, negative = scored("b", 0, 201.0, 100.0), scored("b", 1, -19.0, -10.0)
+    assert paper.far_off(near + lost + beyond + negative) == 2
+    without = scored("c", 0, None, 100.0)
+    assert paper.far_off(near + without) == 0
+
+
+def test_within_an_environment_the_printed_scores_are_judged_by_the_long_oracle(tmp_path):
+    reached = {"a": 10.0, "b": 20.0, "c": 40.0}
+    rows = [
+        row
+        for dataset, value in reached.items()
+        for seed in (0, 1)
+        for row in scored(dataset, seed, -(value**2), value + seed)
+    ]
+    write_table(tmp_path / paper.PAPER_SCORES, rows, paper.COLUMNS, {})
+    table = paper.render(tmp_path)
+    assert "far off" not in table  # nothing to judge by
+
+    runs = [
+        {
+            "environment": "Hopper-v5",
+            "dataset": dataset,
+            "agent": agent,
+            "seed": 0,
+            "score": value,
+            "revision": 1,
+        }
+        for dataset, value in reached.items()
+        for agent in LONG_AGENTS
+    ]
+    write_table(tmp_path / "long" / "runs.csv", runs, list(runs[0]), {"revisions": [1]})
+    (row,) = paper.environment_rows(tmp_path)
+    assert (row["scorings"], row["datasets"], row["dual far off"]) == (6, 3, 6)
+    assert row["bwd.exact, pearson"] == pytest.approx(1.0)
+    assert row["bwd.dual, spearman"] == pytest.approx(-1.0)
+    assert -1.0 < row["bwd.dual, pearson"] < -0.9
+    assert "dual far off" in paper.render(tmp_path)

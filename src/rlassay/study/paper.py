@@ -11,15 +11,19 @@ from typing import Any
 
 from rlassay.engine.files import write_atomically
 from rlassay.engine.store import Task
+from rlassay.oracle.profiles import LONG_AGENTS
+from rlassay.stats import correlation
+from rlassay.study.analysis.correlate import FEWEST, make_points, oracle_table
 from rlassay.study.analysis.d4rl_scale import PAPER_SCORES, mean_scores
 from rlassay.study.fig2 import CANDIDATES
-from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.cells import Cell, Report, export_cells, read_runs, run_cells
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
 from rlassay.study.grid.plan import DEFAULT_DISCOUNT, LONG, MIXTURES, OTHERS, Profile
 
 PRESET = "paper"
-SCORES = ("q", "advantage", "pd", "bwd.dual", "bwd.exact")
+DUAL = "bwd.dual"
+SCORES = ("q", "advantage", "pd", DUAL, "bwd.exact")
 LITERAL = "bwd.dual literal"  # without the constant that is added back
 BESIDE = ("q", "bwd.exact")  # of the default preset
 COLUMNS = ("environment", "dataset", "score_name", "seed", "preset", "value", "converged")
@@ -114,21 +118,66 @@ def render(results: Path) -> str:
     )
     rows = [
         {"environment": key[0], "dataset": key[1]}
-        | {f"{name}, as printed": scores.get(name) for name in ("q", "bwd.dual", LITERAL)}
+        | {f"{name}, as printed": scores.get(name) for name in ("q", DUAL, LITERAL)}
         | {f"{name}, default": default.get(key, {}).get(name) for name in BESIDE}
         for key, scores in printed.items()
     ]
     if not rows:
         return "Nothing has been scored with preset `paper` yet.\n"
-    columns = list(rows[0])
-    about = {"command": "rlassay study paper", "preset": PRESET}
-    write_table(results / "long" / "paper_table.csv", rows, columns, about)
     text = (
         "Algorithm 1 as printed (preset `paper`) beside the default; means over scoring seeds.\n\n"
     )
-    text += markdown_table([{k: _short(v) for k, v in row.items()} for row in rows], columns)
+    text += _written(results / "long" / "paper_table.csv", rows)
+    judged = environment_rows(results) if (results / "long" / "runs.csv").exists() else []
+    if judged:
+        text += (
+            "\nWithin each environment: scorings whose dual lies farther from `bwd.exact` of the same critic than that"
+            " lies from 0, and correlations with what the agents of the long oracle reached.\n\n"
+        )
+        text += _written(results / "long" / "paper_environments.csv", judged)
     write_atomically(results / "long" / "paper_table.md", text)
     return text
+
+
+def _written(table: Path, rows: Sequence[Row]) -> str:
+    """The rows as CSV, and for the page."""
+    columns = list(rows[0])
+    write_table(table, rows, columns, {"command": "rlassay study paper", "preset": PRESET})
+    return markdown_table([{k: _short(v) for k, v in row.items()} for row in rows], columns)
+
+
+def environment_rows(results: Path) -> list[Row]:
+    """How often the dual is far off, and how the printed scores order the datasets that all agents have run on."""
+    scores = read_table(results / PAPER_SCORES)
+    reached = oracle_table(read_runs("long", results), LONG_AGENTS)
+    rows = []
+    for environment in dict.fromkeys(row["environment"] for row in scores):
+        mine = [row for row in scores if row["environment"] == environment]
+        points = make_points(mine, {k: v for k, v in reached.items() if k[0] == environment}, {})
+        if len(points.y) < FEWEST:
+            continue
+        scorings = {(row["dataset"], row["seed"]) for row in mine}
+        row = {"environment": environment, "scorings": len(scorings), "dual far off": far_off(mine)}
+        row["datasets"] = len(points.y)
+        for kind in ("pearson", "spearman"):
+            for name in (*BESIDE, DUAL):
+                x = points.x.get(name)  # not there where a dataset lacks it
+                value = None if x is None else correlation(x.mean(axis=1), points.y, kind)
+                row[f"{name}, {kind}"] = value
+        rows.append(row)
+    return rows
+
+
+def far_off(scores: Sequence[Row]) -> int:
+    """Scorings whose dual lies farther from the exact value of the same critic than that lies from 0."""
+    found = {(row["dataset"], row["seed"], row["score_name"]): row["value"] for row in scores}
+    duals = {key[:2]: value for key, value in found.items() if key[2] == DUAL and value is not None}
+    exact = {each: found.get((*each, "bwd.exact")) for each in duals}
+    return sum(
+        abs(value - known) > abs(known)
+        for each, value in duals.items()
+        if (known := exact[each]) is not None
+    )
 
 
 def _short(value: Any) -> Any:

@@ -199,12 +199,29 @@ def leave_one_out(points: Points, candidates: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _mean_pearson(points: Points, name: str) -> float:
-    x = points.signs[name] * points.x[name].mean(axis=1)
-    found = [
-        correlations(
-            x[points.environments == e][None], points.y[points.environments == e][None], "pearson"
-        )[0]
-        for e in np.unique(points.environments)
+def environment_rows(points: Points, candidates: Sequence[str]) -> list[Row]:
+    """What the rule chooses by: Pearson of every candidate in every environment, and its mean."""
+    return [
+        {
+            "score": name,
+            **_pearson_by_environment(points, name),
+            "mean": _mean_pearson(points, name),
+        }
+        for name in candidates
+        if name in points.x
     ]
-    return float(np.mean(np.nan_to_num(found, nan=0.0)))
+
+
+def _mean_pearson(points: Points, name: str) -> float:
+    return float(np.mean(list(_pearson_by_environment(points, name).values())))
+
+
+def _pearson_by_environment(points: Points, name: str) -> dict[str, float]:
+    """Pearson with the oracle, 0 where one of both is constant."""
+    x = points.signs[name] * points.x[name].mean(axis=1)
+    found = {}
+    for environment in np.unique(points.environments):
+        inside = points.environments == environment
+        (value,) = correlations(x[inside][None], points.y[inside][None], "pearson")
+        found[str(environment)] = float(np.nan_to_num(value, nan=0.0))
+    return found
