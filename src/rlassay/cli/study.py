@@ -24,7 +24,7 @@ NameArgument = Annotated[
     str,
     typer.Argument(
         metavar="NAME",
-        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, conflict, parts, worlds, verdict, cql, real, demonstrations or discrete.",
+        help="table1, fig1, fig2, table2, runtime, confirm, long, paper, curation, conflict, parts, worlds, verdict, cql, real, wild, demonstrations or discrete.",
         autocompletion=completing.among(completing.studies),
     ),
 ]
@@ -33,7 +33,7 @@ DataOption = Annotated[
     typer.Option(
         "--data",
         metavar="DIR",
-        help="Files of others: D4RL's for table1 (with the published oracle), Pendulum's for real.",
+        help="Files of others: D4RL's for table1 (with the published oracle), Pendulum's for real and wild.",
     ),
 ]
 OracleOption = Annotated[
@@ -74,7 +74,7 @@ def study_command(
     from rlassay.engine.choice import engine_named, use_engine
     from rlassay.engine.files import require_writable
     from rlassay.runtime import on_interrupt
-    from rlassay.study import study
+    from rlassay.study import OF_OTHERS, study
 
     use_store(store)
     use_engine(engine_named(engine, address))
@@ -86,7 +86,7 @@ def study_command(
     def report(line: str) -> None:
         say(line, err=True)
 
-    if data is not None and name != "real":
+    if data is not None and name not in OF_OTHERS:
         from rlassay.study.d4rl import d4rl_table
 
         text, missing = d4rl_table(name, data, results, report)

@@ -65,11 +65,6 @@ def run(
     results: Path, profile: Profile, zoo: Path, report: Report, data: Path | None = None
 ) -> list[str]:
     """Score and train on every dataset of the folder `data`; the budget is this study's own."""
-    if data is None:
-        raise SettingsError(
-            "the datasets of the study are not part of the project",
-            remedy="write them with scripts/real_pendulum.py and name their folder: --data DIR",
-        )
     from rlassay.study.grid.training import run_trainings, training_cells
 
     folder, about = results / "real", {"command": COMMAND, "budget": dict(BUDGET)}
@@ -94,10 +89,15 @@ def _run_scores(
     )
 
 
-def read_sets(folder: Path) -> tuple[list[Row], list[StudyData]]:
+def read_sets(folder: Path | None) -> tuple[list[Row], list[StudyData]]:
     """The description of every set, and the sets; a folder without one of its files is refused."""
     from rlassay.formats import load
 
+    if folder is None:
+        raise SettingsError(
+            "the datasets of the study are not part of the project",
+            remedy="write them with scripts/real_pendulum.py and name their folder: --data DIR",
+        )
     described = folder / SETS
     if not described.is_file():
         raise DatasetError(

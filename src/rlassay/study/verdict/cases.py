@@ -180,6 +180,17 @@ def _require_features(keys: Sequence[Key], rows: Mapping[Key, Row], refined: boo
         )
 
 
+def wild_cases(results: Path, runs: Sequence[Row], features: Path) -> list[Case]:
+    """Datasets that take no part in the calibration, on the scale of their world; their features stand in a table."""
+    scales = world_scales(results)
+    reached = _reached(runs, scales)
+    return [
+        Case(*key, row, reached[key], scale=scales[key[0]])
+        for row in read_table(results / features)
+        if (key := (row["environment"], row["dataset"])) in reached
+    ]
+
+
 def world_scales(results: Path) -> dict[str, Reference]:
     """0 and 100 points of the other worlds, by environment."""
     return {

@@ -197,9 +197,14 @@ def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 # -- advice ------------------------------------------------------------------------------------------------------------
 
 
-def regret_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
-    """Points lost against the best of cloning, offline RL and, once it has runs, cloning the best part."""
-    lost = _regrets(cases, forecasts)
+def regret_rows(
+    cases: Sequence[Case], forecasts: Forecasts, agents: Mapping[str, str] | None = None
+) -> list[Row]:
+    """Points lost against the best of cloning, offline RL and, once it has runs, cloning the best part.
+
+    `agents`: what the command would train, by environment; by default what reached most in the other environments.
+    """
+    lost = _regrets(cases, forecasts, agents or agents_elsewhere(cases))
     rows = []
     for panel, part in panels(cases).items():
         inside = {id(case) for case in part}
@@ -218,13 +223,15 @@ def agents_elsewhere(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _regrets(cases: Sequence[Case], forecasts: Forecasts) -> dict[str, list[float]]:
+def _regrets(
+    cases: Sequence[Case], forecasts: Forecasts, agents: Mapping[str, str]
+) -> dict[str, list[float]]:
     """By rule. With the mean return as forecast of both, offline RL is never ahead: its advice is to clone."""
     advised = _advised(cases, forecasts)
     by_return = _advised(cases, dict.fromkeys(TARGETS, MEAN_RETURN))
-    reached, elsewhere = [case.reached for case in cases], agents_elsewhere(cases)
+    reached = [case.reached for case in cases]
     printed = [
-        _by_command(case, action, elsewhere) for case, action in zip(cases, advised, strict=True)
+        _by_command(case, action, agents) for case, action in zip(cases, advised, strict=True)
     ]
     best = [best_action(each) for each in reached]
     against = {
