@@ -198,7 +198,7 @@ def test_regret_counts_the_best_part_where_it_was_trained(results):
 
 def test_a_card_goes_by_the_refined_choice_where_it_was_measured(results):
     made = Calibration.from_dict(calibrate.calibration(read_cases(results, "long"), "long"))
-    data = episodes_of(np.linspace(20, 100, 40), dims=(11, 3))
+    data = episodes_of(np.linspace(20, 100, 100), dims=(11, 3))
     scale = Reference(0.0, 100.0, "given")
     plain, _ = verdict_of(data, scale, NO_FAULT, calibration=made)
     measured = {"conflict": 0.8, "best_part_error": 0.0, "world_loss": 0.0, "best_tenth_error": 0.0}
@@ -210,7 +210,7 @@ def test_a_card_goes_by_the_refined_choice_where_it_was_measured(results):
     assert own is not None  # without points what lies above the lowest return is discounted
     assert own["cloning"]["value"] == pytest.approx(20 + 40 * (1 - K * 0.8), abs=1e-3)
     assert own["advice"]["action"] != "clone-best-part"
-    best = np.sort(data.episode_returns)[-8:].mean()
+    best = np.sort(data.episode_returns)[-20:].mean()
     assert plain["best_part"]["value"] == pytest.approx(best)
 
 
@@ -237,3 +237,15 @@ def test_the_best_agent_is_forecast_where_its_test_is_passed(best, holds, result
         assert {row["target"] for row in rows} == {*made["forecasts"]}
     without_a_run(results, "worlds")  # no test without both
     assert "best" not in calibrate.calibration(read_cases(results, "long"), "long")["forecasts"]
+
+
+@pytest.mark.parametrize(
+    ("episodes", "lengths", "told"), [(50, 100, True), (47, 100, False), (60, 80, False)]
+)
+def test_a_best_part_that_would_be_too_small_is_not_forecast(results, episodes, lengths, told):
+    """A fifth of 47 is 9 episodes; 12 of 80 steps are 960 transitions."""
+    made = Calibration.from_dict(calibrate.calibration(read_cases(results, "long"), "long"))
+    data = episodes_of(np.linspace(20, 100, episodes), lengths=lengths, dims=(11, 3))
+    found, _ = verdict_of(data, Reference(0.0, 100.0, "given"), NO_FAULT, calibration=made)
+    assert found is not None and ("best_part" in found) is told
+    assert (found["advice"]["action"] == "clone-best-part") is told

@@ -33,5 +33,11 @@ def return_of_best(data: Dataset, count: Count) -> float:
     return float(returns[_best(returns, count)].mean())
 
 
+def size_of_best(data: Dataset, count: Count) -> tuple[int, int]:
+    """Transitions and episodes of the best part."""
+    kept = _best(data.episode_returns, count)
+    return int(data.episode_lengths[kept].sum()), len(kept)
+
+
 def _best(returns: np.ndarray, count: Count) -> np.ndarray:
     return np.argsort(-returns, kind="stable")[: count(len(returns))]

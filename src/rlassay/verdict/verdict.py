@@ -17,6 +17,7 @@ from rlassay.verdict.commands import command_for
 from rlassay.verdict.features import features_of, return_modes
 from rlassay.verdict.forecast import Forecast, forecast
 from rlassay.verdict.labels import Label, Reached, action_of, label_of, own_label, size_label
+from rlassay.verdict.parts import best_fifth, size_of_best
 
 Verdict = dict[str, Any]
 # Rewards that are not finite are refused before; what is left are finite ones whose sum is not.
@@ -89,6 +90,7 @@ def _forecast(
     found = {
         what: forecast(what, data, features, reference, chosen, measured)
         for what in chosen.forecasts
+        if what != "best_part" or _part_is_enough(data)
     }
     cloning, offline_rl = found["cloning"], found["offline_rl"]
     points = None if reference is None else (cloning.value, offline_rl.value)
@@ -104,6 +106,11 @@ def _forecast(
         "evidence": [*sentences, *evidence.learned_world(measured)],
     }
     return verdict, like, reached
+
+
+def _part_is_enough(data: Dataset) -> bool:
+    """A part that would be `too-small` as a file of its own is not forecast: the calibrated ones have 20 episodes or more."""
+    return size_label(*size_of_best(data, best_fifth)) is None
 
 
 def _reached(found: Mapping[str, Forecast], reference: Reference | None) -> Reached:

@@ -10,7 +10,7 @@ import numpy as np
 from rlassay.stats import correlation
 from rlassay.study.analysis.reliability import ceiling, reliability_over_agents
 from rlassay.study.grid.files import Row
-from rlassay.study.grid.plan import CONFLICT_MIXTURES, FRESH_MIXTURES, MIXTURES, PANELS
+from rlassay.study.grid.plan import CONFLICT_MIXTURES, FRESH_MIXTURES, MIXTURES, OTHERS, PANELS
 from rlassay.study.verdict.calibrate import best_on_average, residuals
 from rlassay.study.verdict.candidates import (
     BEST_AGENT,
@@ -40,13 +40,14 @@ Forecasts = Mapping[str, str]  # target -> name of the forecast
 
 
 def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
-    """All datasets, all mixtures of one algorithm, of the first study and those made to test it; of two; other worlds."""
+    """All datasets, all mixtures of one algorithm, of the first study and those made to test it; of two; no mixtures; other worlds."""
     parts = {
         "all": [case.dataset for case in cases],
         "mixtures": MIXTURES,
         "first mixtures": PANELS["mixtures"],
         "fresh mixtures": FRESH_MIXTURES,
         "conflict mixtures": CONFLICT_MIXTURES,
+        "one policy or level": OTHERS,
         "other worlds": OF_WORLDS,
     }
     found = {name: [c for c in cases if c.dataset in members] for name, members in parts.items()}
