@@ -17,6 +17,7 @@ from rlassay.verdict.parts import BEST_PART
 
 VARIANT = "best-part"
 AGENT = "bc"
+PART = f"best-{BEST_PART:g}"  # how its data are named in the store
 DATASETS = (*MIXTURES, *OTHERS, *CONFLICT_MIXTURES)
 
 
@@ -38,7 +39,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
 
 def stored_best_part(whole: StudyData) -> StudyData:
     """The best part of a dataset of the study."""
-    return stored_part(whole, f"best-{BEST_PART:g}", best_part)
+    return stored_part(whole, PART, best_part)
 
 
 def best_part(data: Dataset) -> Dataset:

@@ -84,14 +84,18 @@ def stored_dataset(
 
 def stored_part(whole: StudyData, part: str, choose: Callable[[Dataset], Dataset]) -> StudyData:
     """What `choose` keeps of a stored dataset, under the same name; `part` says how it is chosen."""
-    identity = hashlib.sha256(f"{whole.identity} {part}".encode()).hexdigest()[:12]
     return _stored(
         whole.environment,
         whole.name,
         f"{whole.name}-{part}",
-        identity,
+        part_identity(whole.identity, part),
         lambda: choose(formats.load(whole.path)),
     )
+
+
+def part_identity(whole: str, part: str) -> str:
+    """That of a part of the dataset with the identity `whole`."""
+    return hashlib.sha256(f"{whole} {part}".encode()).hexdigest()[:12]
 
 
 def _stored(
