@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 from rlassay import formats
+from rlassay.collect.graded import RolloutSettings
+from rlassay.collect.sources import ZooActors
 from rlassay.data.dataset import Dataset
 from rlassay.study import parts, worlds
 from rlassay.study.grid import plan
-from rlassay.study.grid.data import StudyData
+from rlassay.study.grid.data import StudyData, identity_of
+from rlassay.study.verdict import features
 from rlassay.verdict.parts import BEST_PART
 
 
@@ -86,8 +89,6 @@ def test_the_grid_of_the_worlds():
 
 
 def test_references_are_of_random_actions_and_of_the_best_actor(monkeypatch):
-    from rlassay.collect.sources import ZooActors
-
     runs = {
         str(seed): {
             "actors": {
@@ -120,3 +121,18 @@ def test_a_world_is_trained_once_and_kept_in_a_zoo_of_its_own(tmp_path, monkeypa
     told: list[str] = []
     worlds.train_actors(tmp_path, world, told.append)
     assert told == [] and not (tmp_path / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("kind", features.TASKS)
+def test_features_of_every_world_have_keys_of_their_own(kind):
+    """Uniform actions have no weights, so their recipe is the same in every environment."""
+    zoo = worlds.zoo_of_worlds(Path(__file__).parents[2] / "zoo")
+    data = []
+    for env_id in worlds.STEPS:
+        actors = ZooActors.open(zoo, env_id)
+        for name, recipe in worlds.World(env_id).recipes().items():
+            identity = identity_of(actors, recipe, RolloutSettings(plan.LONG.transitions))
+            data.append(StudyData(env_id, name, Path(name), identity, identity))
+    assert len({each.identity for each in data}) < len(data) == 18
+    keys = {cell.task.key for cell in features.feature_cells(data, kind)}
+    assert len(keys) == 18

@@ -194,6 +194,9 @@ def test_regret_counts_the_best_part_where_it_was_trained(results):
     assert rows["conflict mixtures", "verdict"]["mean"] == pytest.approx(0)  # forecast 6 above
     assert rows["conflict mixtures", "always the best part"]["mean"] == pytest.approx(0)
     assert rows["other worlds", "verdict"]["worst"] < 1e-6
+    assert ("other worlds", "always the best part") not in rows  # it was not trained there
+    every, part = rows["all", "verdict"], rows["all", "always the best part"]
+    assert every["n"] - part["n"] == rows["other worlds", "verdict"]["n"]
 
 
 def test_a_card_goes_by_the_refined_choice_where_it_was_measured(results):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rlassay.data.dataset import Dataset
+from rlassay.data.references import reference_for
 from rlassay.engine.store import Task
 from rlassay.study.grid.cells import Cell
 from rlassay.study.grid.data import StudyData
@@ -42,7 +43,7 @@ def feature_cells(datasets: Iterable[StudyData], kind: str = "counted") -> list[
             Task(
                 name,
                 f"rlassay.study.verdict.features:{function}",
-                {"seed": 0},
+                {"seed": 0, **_told_apart(data)},
                 data.reference,
                 REVISION,
                 f"{kind} features of {data.environment} {data.name}",
@@ -51,6 +52,11 @@ def feature_cells(datasets: Iterable[StudyData], kind: str = "counted") -> list[
         )
         for data in datasets
     ]
+
+
+def _told_apart(data: StudyData) -> dict[str, str]:
+    """The identity of data holds the references of its environment: random actions of two that have none would share a key."""
+    return {} if reference_for(data.environment) else {"environment": data.environment}
 
 
 def feature_task(

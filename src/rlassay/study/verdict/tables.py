@@ -210,9 +210,11 @@ def regret_rows(
     for panel, part in panels(cases).items():
         inside = {id(case) for case in part}
         for rule, points in lost.items():
-            mine = [p for case, p in zip(cases, points, strict=True) if id(case) in inside]
-            row = {"panel": panel, "rule": rule, "n": len(part)}
-            rows.append(row | {"mean": float(np.mean(mine)), "worst": float(np.max(mine))})
+            pairs = zip(cases, points, strict=True)
+            mine = [p for case, p in pairs if id(case) in inside and p is not None]
+            if mine:
+                row = {"panel": panel, "rule": rule, "n": len(mine)}
+                rows.append(row | {"mean": float(np.mean(mine)), "worst": float(np.max(mine))})
     return rows
 
 
@@ -226,8 +228,8 @@ def agents_elsewhere(cases: Sequence[Case]) -> dict[str, str]:
 
 def _regrets(
     cases: Sequence[Case], forecasts: Forecasts, agents: Mapping[str, str]
-) -> dict[str, list[float]]:
-    """By rule. With the mean return as forecast of both, offline RL is never ahead: its advice is to clone."""
+) -> dict[str, list[float | None]]:
+    """By rule, None where it was not trained. With the mean return as forecast of both, offline RL is never ahead: its advice is to clone."""
     advised = _advised(cases, forecasts)
     by_return = _advised(cases, dict.fromkeys(TARGETS, MEAN_RETURN))
     reached = [case.reached for case in cases]
@@ -239,13 +241,15 @@ def _regrets(
         "verdict, agent of its command": printed,
         "always iql": [case.agents["iql"] for case in cases],
     }
-    found = {
+    found: dict[str, list[float | None]] = {
         "verdict": [regret(action, r) for action, r in zip(advised, reached, strict=True)],
         "mean return as forecast": [regret(a, r) for a, r in zip(by_return, reached, strict=True)],
         "always bc": [regret("clone", each) for each in reached],
     }
     if PART in forecasts:
-        found["always the best part"] = [regret("clone-best-part", each) for each in reached]
+        found["always the best part"] = [
+            None if each.best_part is None else regret("clone-best-part", each) for each in reached
+        ]
     found |= {
         rule: [top - value for top, value in zip(best, values, strict=True)]
         for rule, values in against.items()
