@@ -118,6 +118,7 @@ def _tables(cases: Sequence[Case], forecasts: tables.Forecasts) -> dict[str, lis
         "best agent": tables.best_agent_rows(cases),
         "coverage": tables.coverage_rows(cases, forecasts),
         "confusion": tables.confusion_rows(cases, forecasts),
+        "reached": tables.reached_rows(cases),
         "regret": tables.regret_rows(cases, forecasts),
         "labels": tables.label_rows(cases, forecasts),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rlassay.study import worlds
 from rlassay.study.verdict.candidates import (
     base,
     chosen,
@@ -32,7 +33,7 @@ def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
     made = {
         "version": VERSION,
         "command": COMMAND,
-        "oracle": described(oracle),
+        "oracle": described(oracle) + _shorter(cases),
         "environments": list(dict.fromkeys(case.environment for case in cases)),
         "forecasts": forecasts,
         "half_widths": half_widths(cases, forecasts),
@@ -42,6 +43,12 @@ def calibration(cases: Sequence[Case], oracle: str) -> dict[str, Any]:
     }
     refined = chosen_forecasts(cases, refined=True)
     return made if refined == forecasts else {**made, "refined": _refined(cases, refined)}
+
+
+def _shorter(cases: Sequence[Case]) -> str:
+    """The budget of the other worlds, where they are used."""
+    used = any(case.environment in worlds.STEPS for case in cases)
+    return f" ({worlds.UPDATES:,} on smaller tasks)" if used else ""
 
 
 def _refined(cases: Sequence[Case], forecasts: Mapping[str, str]) -> dict[str, Any]:

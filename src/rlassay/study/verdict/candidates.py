@@ -140,19 +140,21 @@ def chosen(cases: Sequence[Case], refined: bool) -> dict[str, str]:
 
 
 def best_tenth_holds(cases: Sequence[Case]) -> bool:
-    """Whether the best tenth forecasts the best agent 5 % better than the return by step, on data made after it was proposed.
-
-    These are the conflict mixtures and the other worlds together; without either there is no test.
-    """
-    parts = [[c for c in cases if c.dataset in names] for names in (CONFLICT_MIXTURES, OF_WORLDS)]
-    if not all(parts):
+    """Whether the best tenth forecasts the best agent 5 % better than the return by step, on data made after it was proposed."""
+    judged = made_afterwards(cases)
+    if not judged:
         return False
-    judged = [case for part in parts for case in part]
     errors = [
         rmse(LEVELS[name](judged), outcome(judged, BEST_AGENT))
         for name in (BY_BEST_TENTH, "return_by_step")
     ]
     return errors[0] <= (1 - MARGIN) * errors[1]
+
+
+def made_afterwards(cases: Sequence[Case]) -> list[Case]:
+    """The conflict mixtures and the other worlds together; without either there is no test."""
+    parts = [[c for c in cases if c.dataset in names] for names in (CONFLICT_MIXTURES, OF_WORLDS)]
+    return [case for part in parts for case in part] if all(parts) else []
 
 
 def base(target_names: Sequence[str] = TARGETS) -> dict[str, str]:

@@ -19,6 +19,7 @@ from rlassay.study.verdict.candidates import (
     PART,
     TARGETS,
     left_out,
+    made_afterwards,
     outcome,
     rmse,
 )
@@ -32,6 +33,7 @@ LEVEL = 0.8
 MEAN_RETURN = "return"
 OF_THE_BEST = (BY_BEST_TENTH, "return_by_step", MEAN_RETURN)  # forecasts of the best agent, no fit
 LABELS = ("near-random", "weak", "mixed", "consistent", "expert-like")
+THE_TEST = "the test: conflict mixtures and other worlds"  # of the best tenth
 RULES = (
     *("verdict", "verdict, agent of its command", "mean return as forecast"),
     *("always bc", "always the best part", "always iql"),
@@ -41,8 +43,12 @@ Forecasts = Mapping[str, str]  # target -> name of the forecast
 
 def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """All datasets, all mixtures of one algorithm, of the first study and those made to test it; of two; no mixtures; other worlds."""
+    every = [case.dataset for case in cases]
     parts = {
-        "all": [case.dataset for case in cases],
+        "all": every,
+        "all but other worlds": []
+        if set(every).isdisjoint(OF_WORLDS)
+        else (*MIXTURES, *OTHERS, *CONFLICT_MIXTURES),
         "mixtures": MIXTURES,
         "first mixtures": PANELS["mixtures"],
         "fresh mixtures": FRESH_MIXTURES,
@@ -79,10 +85,11 @@ def error_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 
 def best_agent_rows(cases: Sequence[Case]) -> list[Row]:
     """What the best of the agents reached, forecast by the best tenth, by the return by step and by the mean return."""
+    judged = made_afterwards(cases)
     return [
         {"panel": panel, "target": BEST_AGENT, "forecast": name}
         | _error(part, BEST_AGENT, LEVELS[name](part))
-        for panel, part in panels(cases).items()
+        for panel, part in (panels(cases) | ({THE_TEST: judged} if judged else {})).items()
         for name in OF_THE_BEST
     ]
 
@@ -196,6 +203,18 @@ def label_rows(cases: Sequence[Case], forecasts: Forecasts) -> list[Row]:
 
 
 # -- advice ------------------------------------------------------------------------------------------------------------
+
+
+def reached_rows(cases: Sequence[Case]) -> list[Row]:
+    """Means of what was reached, in points; None where cloning the best part was not trained on every dataset."""
+    rows = []
+    for panel, part in panels(cases).items():
+        row: Row = {"panel": panel, "n": len(part)}
+        for target in (*TARGETS, PART, BEST_AGENT):
+            whole = len(trained(part, target)) == len(part)
+            row[target] = float(outcome(part, target).mean()) if whole else None
+        rows.append(row)
+    return rows
 
 
 def regret_rows(
