@@ -1,8 +1,10 @@
 """The verdict of files whose returns are known: label, forecasts, advice and evidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from verdict_data import CALIBRATION, NO_FAULT, episodes_of
+from verdict_data import CALIBRATION, DATASET, NO_FAULT, episodes_of
 
 from rlassay.data.references import Reference
 from rlassay.verdict.verdict import verdict_of
@@ -155,6 +157,25 @@ def test_the_calibration_is_named_and_the_nearest_dataset():
         "nearest_reached": {"cloning": 51.0, "offline_rl": 62.0, "best": 70.0, "best_agent": "iql"},
     }
     assert told(episodes_of(around(5)))["calibration"]["nearest"] == "There-v0 poor"
+
+
+def test_without_reference_returns_the_nearest_of_a_calibrated_task_goes_by_the_return_itself():
+    of_task = [
+        {
+            **DATASET,
+            "environment": "Here-v0",
+            "dataset": name,
+            "mean_return": level,
+            "return_by_step": level,
+        }
+        for name, level in (("poor", 5.0), ("good", 95.0))
+    ]
+    elsewhere = {**DATASET, "environment": "There-v0", "dataset": "mixed"}
+    calibration = replace(CALIBRATION, datasets=(elsewhere, *of_task))
+    for level, name in ((10, "poor"), (90, "good")):
+        data = episodes_of(around(level), env_id="Here-v0")
+        verdict, _ = verdict_of(data, None, NO_FAULT, calibration=calibration)
+        assert verdict is not None and verdict["calibration"]["nearest"] == f"Here-v0 {name}"
 
 
 def test_another_unit_of_reward_changes_no_label_and_no_share():

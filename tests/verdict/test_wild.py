@@ -40,6 +40,7 @@ def write_results(results: Path, reached: dict[str, tuple[float | None, ...]]) -
     write_table(results / "wild" / "runs.csv", runs, list(runs[0]), {"revisions": [1]})
     counted = {name: DATASET[name] for name in Features.__dataclass_fields__}
     counted |= {"mean_return": -700.0, "return_by_step": -700.0, "several_modes": 0, "value": 1.0}
+    counted["best_tenth"] = -400.0
     rows = [{"environment": wild.ENVIRONMENT, "dataset": name, **counted} for name in reached]
     write_table(results / wild.FEATURES, rows, list(rows[0]), {})
     scale = [{"environment": wild.ENVIRONMENT, "low": LOW, "high": HIGH}]
@@ -71,6 +72,15 @@ def test_intervals_and_labels_are_those_of_the_calibration(tmp_path):
     assert (far["outcome_label"], far["advice"]) == ("mixed", "clone")
     assert far["cloning"] == pytest.approx(55.0) and far["offline_rl_forecast"] == pytest.approx(50)
     assert near["outside"] == "no"
+
+
+def test_the_best_agent_is_judged_where_it_is_forecast(tmp_path):
+    made = calibration(grid(error=3.0), "long")
+    made["forecasts"]["best"] = "best tenth"
+    made["half_widths"][POINTS]["best"] = 10.0
+    write_results(tmp_path, {"near": (-720.0, -420.0, -680.0), "far": (-650.0, -200.0, -200.0)})
+    rows = {row["target"]: row for row in wild.interval_rows(cases(tmp_path), made)}
+    assert rows["best"]["covered"] == 0.5  # 80 points are forecast: 78 and 100 reached
 
 
 def test_nothing_is_read_before_the_last_run(tmp_path):

@@ -10,7 +10,7 @@ from rlassay.report import words
 from rlassay.results.card import Scorecard
 
 LABELS = {
-    "near-random": "agents are expected to learn next to nothing from it",
+    "near-random": "it earns next to nothing; agents learn more from such data only on easy tasks",
     "weak": "agents are expected to stay well below good behaviour",
     "mixed": "good and bad behaviour side by side",
     "consistent": "agents are expected to agree, at about the level of the data",
@@ -24,7 +24,7 @@ EXPECTED = {
     "cloning": "cloning",
     "offline_rl": "offline RL",
     "best_part": "cloning its best fifth",
-    "best": "the best of six agents",
+    "best": "the best agent",
 }
 
 

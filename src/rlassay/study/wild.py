@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rlassay.engine.files import write_atomically
 from rlassay.study import worlds
 from rlassay.study.grid.cells import Report, export_cells, read_runs, run_cells
@@ -19,7 +21,7 @@ from rlassay.study.grid.progress import progress_table
 from rlassay.study.real import ENVIRONMENT, read_sets
 from rlassay.study.verdict import tables
 from rlassay.study.verdict.calibrate import calibration
-from rlassay.study.verdict.candidates import TARGETS
+from rlassay.study.verdict.candidates import PART, TARGETS, left_out, outcome
 from rlassay.study.verdict.cases import WORLDS, Case, missing_runs, read_cases, wild_cases
 from rlassay.verdict.calibration import POINTS, Calibration, outside
 
@@ -72,13 +74,16 @@ def _answers(results: Path, cases: Sequence[Case]) -> str:
     found = {
         "sets": set_rows(cases, made),
         "errors": tables.error_rows(cases, _forecasts(made)),
+        "best agent": tables.best_agent_rows(cases),
         "intervals": interval_rows(cases, made),
         "regret": tables.regret_rows(cases, _forecasts(made), {ENVIRONMENT: made["agent"]}),
     }
     text = ""
     for name, rows in found.items():
         columns = [column for column in rows[0] if column != "panel"]
-        write_table(results / "wild" / f"{name}.csv", rows, columns, {"command": COMMAND})
+        write_table(
+            results / "wild" / f"{name.replace(' ', '_')}.csv", rows, columns, {"command": COMMAND}
+        )
         text += f"\n### {name.capitalize()}\n\n{markdown_table(rows, columns)}"
     return text
 
@@ -104,11 +109,10 @@ def set_rows(cases: Sequence[Case], made: Mapping[str, Any]) -> list[Row]:
 def interval_rows(cases: Sequence[Case], made: Mapping[str, Any]) -> list[Row]:
     """How many of the 80 % intervals that a card shows hold the outcome."""
     rows = []
-    for target, name in _forecasts(made).items():
-        half = made["half_widths"][POINTS][target]
-        told = tables.forecast_reached(cases, _forecasts(made))
-        pairs = zip(cases, told, strict=True)
-        held = [abs(getattr(c.reached, target) - getattr(t, target)) <= half for c, t in pairs]
-        row = {"target": target, "forecast": name, "half_width": half}
-        rows.append(row | tables.covered(sum(held), len(held)))
+    for target, name in made["forecasts"].items():
+        if target != PART:
+            half = made["half_widths"][POINTS][target]
+            held = np.abs(left_out(cases, target, name) - outcome(cases, target)) <= half
+            row = {"target": target, "forecast": name, "half_width": half}
+            rows.append(row | tables.covered(int(held.sum()), len(held)))
     return rows

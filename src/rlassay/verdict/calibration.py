@@ -90,26 +90,40 @@ def _number(value: float) -> str:
 
 
 def nearest(
-    calibration: Calibration, features: Features, points: tuple[float, float] | None
+    calibration: Calibration,
+    features: Features,
+    points: tuple[float, float] | None,
+    env_id: str | None = None,
 ) -> Mapping[str, Any]:
-    """The calibrated dataset most like the file: shape and lengths, spread of the returns, and their level if known."""
-    known = np.array([_place(_features(row), _points(row, points)) for row in calibration.datasets])
-    mine = np.array(_place(features, points))
+    """The calibrated dataset most like the file: shape and lengths, spread of the returns, and their level if known.
+
+    Without points the level is known where the task itself was calibrated on: returns of one task are one scale.
+    """
+    of_task = [row for row in calibration.datasets if row["environment"] == env_id]
+    if points is None and of_task:
+        rows, names, points = of_task, ("mean_return", "return_by_step"), _returns(features)
+    else:
+        rows, names = calibration.datasets, ("return_points", "by_step_points")
+    levels = [() if points is None else tuple(row[name] for name in names) for row in rows]
+    known = np.array(
+        [_place(_features(row), level) for row, level in zip(rows, levels, strict=True)]
+    )
+    mine = np.array(_place(features, points or ()))
     spread = known.std(axis=0)
     distances = ((known - mine) / np.where(spread > 0, spread, 1.0)) ** 2
-    return calibration.datasets[int(distances.sum(axis=1).argmin())]
+    return rows[int(distances.sum(axis=1).argmin())]
+
+
+def _returns(features: Features) -> tuple[float, float]:
+    return features.mean_return, features.return_by_step
 
 
 def _features(row: Mapping[str, Any]) -> Features:
     return Features(**{name: row[name] for name in Features.__dataclass_fields__})
 
 
-def _points(row: Mapping[str, Any], wanted: tuple[float, float] | None) -> Any:
-    return None if wanted is None else (row["return_points"], row["by_step_points"])
-
-
-def _place(features: Features, points: tuple[float, float] | None) -> list[float]:
-    """Scale-free coordinates, so that other units of reward change nothing."""
+def _place(features: Features, level: Sequence[float]) -> list[float]:
+    """Scale-free coordinates, so that other units of reward change nothing, and the level where it is known."""
     scale = features.largest or 1.0
     span = (features.highest - features.lowest) or 1.0
     return [
@@ -120,5 +134,5 @@ def _place(features: Features, points: tuple[float, float] | None) -> list[float
         features.deviation / scale,
         (features.mean_return - features.lowest) / span,
         (features.return_by_step - features.mean_return) / scale,
-        *(points or ()),
+        *level,
     ]

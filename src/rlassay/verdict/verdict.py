@@ -95,7 +95,7 @@ def _forecast(
     cloning, offline_rl = found["cloning"], found["offline_rl"]
     points = None if reference is None else (cloning.value, offline_rl.value)
     left = outside(calibration, features, data.discrete_actions)
-    like = nearest(calibration, features, points)
+    like = nearest(calibration, features, points, data.env_id)
     reached = _reached(found, reference)
     told = own_label if reference is None else label_of
     several = modes is not None and modes.several
