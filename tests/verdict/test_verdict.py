@@ -7,6 +7,8 @@ import pytest
 from verdict_data import CALIBRATION, DATASET, NO_FAULT, episodes_of
 
 from rlassay.data.references import Reference
+from rlassay.verdict.calibration import outside
+from rlassay.verdict.features import features_of
 from rlassay.verdict.verdict import verdict_of
 
 REFERENCE = Reference(0.0, 200.0, "test")  # a return of 100 is 50 points
@@ -145,6 +147,22 @@ def test_nothing_can_be_said_of_returns_that_are_not_finite():
 def test_a_failing_inspection_asks_for_repair():
     broken = {"checks": [{"status": "fail", "remedy": "run `rlassay repair x -o y --only drop`"}]}
     assert told(episodes_of(around(180)), inspection=broken)["advice"]["action"] == "repair"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"coverage": 0.01}, "a coverage of 0.01 (calibrated: 0.05 to 1)"),
+        ({"coverage": 0.0498}, "a coverage of 0.0498 (calibrated: 0.0500 to 1)"),
+        (
+            {"mean_length": 200.4, "longest": 200},
+            "episodes of 200.4 steps on average (calibrated: 20 to 200)",
+        ),
+    ],
+)
+def test_a_value_just_outside_is_told_from_the_bound(changes, told):
+    features = replace(features_of(episodes_of(np.full(40, 50.0))), **changes)
+    assert told in outside(CALIBRATION, features, discrete=False)
 
 
 def test_the_calibration_is_named_and_the_nearest_dataset():

@@ -22,6 +22,7 @@ RANGED = {
     "mean_length": "episodes of {} steps on average",
     "coverage": "a coverage of {}",
 }
+MOST_DIGITS = 6  # behind those that a number usually has
 POINTS, LARGEST = "points", "share of the largest return"  # units of the half-widths
 
 
@@ -80,13 +81,25 @@ def outside(calibration: Calibration, features: Features, discrete: bool) -> lis
         low, high = calibration.ranges[name]
         value = getattr(features, name)
         if not low <= value <= high:
-            told = sentence.format(_number(value))
-            found.append(f"{told} (calibrated: {_number(low)} to {_number(high)})")
+            told, least, most = _numbers(value, low, high)
+            found.append(f"{sentence.format(told)} (calibrated: {least} to {most})")
     return found
 
 
-def _number(value: float) -> str:
-    return f"{value:.2f}" if abs(value) < 2 and value != int(value) else f"{value:,.0f}"
+def _numbers(value: float, low: float, high: float) -> list[str]:
+    """In as few digits as tell the value from the bounds."""
+    told: list[str] = []
+    for more in range(MOST_DIGITS):
+        told = [_number(each, more) for each in (value, low, high)]
+        if told[0] not in told[1:]:
+            break
+    return told
+
+
+def _number(value: float, more: int) -> str:
+    if value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.{2 + more}f}" if abs(value) < 2 else f"{value:,.{more}f}"
 
 
 def nearest(
