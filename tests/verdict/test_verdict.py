@@ -185,12 +185,17 @@ def test_without_reference_returns_the_nearest_of_a_calibrated_task_goes_by_the_
             "dataset": name,
             "mean_return": level,
             "return_by_step": level,
+            "mean_length": length,
         }
-        for name, level in (("poor", 5.0), ("good", 95.0))
+        for name, level, length in (("poor", 40.0, 49.9), ("good", 95.0, 50.0))
     ]
-    elsewhere = {**DATASET, "environment": "There-v0", "dataset": "mixed"}
+    elsewhere = {**DATASET, "environment": "There-v0", "dataset": "mixed", "mean_length": 150.0}
     calibration = replace(CALIBRATION, datasets=(elsewhere, *of_task))
-    for level, name in ((10, "poor"), (90, "good")):
+    for level, name in (
+        (10, "poor"),
+        (60, "poor"),
+        (90, "good"),
+    ):  # a tenth of a step is no distance
         data = episodes_of(around(level), env_id="Here-v0")
         verdict, _ = verdict_of(data, None, NO_FAULT, calibration=calibration)
         assert verdict is not None and verdict["calibration"]["nearest"] == f"Here-v0 {name}"

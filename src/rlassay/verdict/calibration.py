@@ -113,18 +113,24 @@ def nearest(
     Without points the level is known where the task itself was calibrated on: returns of one task are one scale.
     """
     of_task = [row for row in calibration.datasets if row["environment"] == env_id]
-    if points is None and of_task:
-        rows, names, points = of_task, ("mean_return", "return_by_step"), _returns(features)
-    else:
-        rows, names = calibration.datasets, ("return_points", "by_step_points")
-    levels = [() if points is None else tuple(row[name] for name in names) for row in rows]
-    known = np.array(
-        [_place(_features(row), level) for row, level in zip(rows, levels, strict=True)]
-    )
-    mine = np.array(_place(features, points or ()))
-    spread = known.std(axis=0)
-    distances = ((known - mine) / np.where(spread > 0, spread, 1.0)) ** 2
-    return rows[int(distances.sum(axis=1).argmin())]
+    rows: Sequence[Mapping[str, Any]] = calibration.datasets
+    distances = _distances([_shape(_features(row)) for row in rows], _shape(features))
+    if points is not None:
+        levels = [(row["return_points"], row["by_step_points"]) for row in rows]
+        distances += _distances(levels, points)
+    elif of_task:
+        inside = [row["environment"] == env_id for row in rows]
+        rows, distances = of_task, distances[inside]
+        distances += _distances([_returns(_features(row)) for row in rows], _returns(features))
+    return rows[int(distances.argmin())]
+
+
+def _distances(known: Sequence[Sequence[float]], mine: Sequence[float]) -> np.ndarray:
+    """Squared, every coordinate in units of its spread among the known ones."""
+    places = np.array(known)
+    spread = places.std(axis=0)
+    apart = (places - np.array(mine)) / np.where(spread > 0, spread, 1.0)
+    return (apart**2).sum(axis=1)
 
 
 def _returns(features: Features) -> tuple[float, float]:
@@ -135,8 +141,8 @@ def _features(row: Mapping[str, Any]) -> Features:
     return Features(**{name: row[name] for name in Features.__dataclass_fields__})
 
 
-def _place(features: Features, level: Sequence[float]) -> list[float]:
-    """Scale-free coordinates, so that other units of reward change nothing, and the level where it is known."""
+def _shape(features: Features) -> list[float]:
+    """Scale-free coordinates, so that other units of reward change nothing."""
     scale = features.largest or 1.0
     span = (features.highest - features.lowest) or 1.0
     return [
@@ -147,5 +153,4 @@ def _place(features: Features, level: Sequence[float]) -> list[float]:
         features.deviation / scale,
         (features.mean_return - features.lowest) / span,
         (features.return_by_step - features.mean_return) / scale,
-        *level,
     ]
