@@ -22,6 +22,7 @@ RANGED = {
     "mean_length": "episodes of {} steps on average",
     "coverage": "a coverage of {}",
 }
+ROUNDING = 1e-9  # relative
 MOST_DIGITS = 6  # behind those that a number usually has
 POINTS, LARGEST = "points", "share of the largest return"  # units of the half-widths
 
@@ -128,8 +129,9 @@ def nearest(
 def _distances(known: Sequence[Sequence[float]], mine: Sequence[float]) -> np.ndarray:
     """Squared, every coordinate in units of its spread among the known ones."""
     places = np.array(known)
-    spread = places.std(axis=0)
-    apart = (places - np.array(mine)) / np.where(spread > 0, spread, 1.0)
+    spread, size = places.std(axis=0), np.abs(places).max(axis=0)
+    equal = spread <= ROUNDING * size  # of equal numbers it is rounding, and would swamp the others
+    apart = (places - np.array(mine)) / np.where(equal, 1.0, spread)
     return (apart**2).sum(axis=1)
 
 
