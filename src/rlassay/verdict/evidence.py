@@ -99,7 +99,7 @@ def not_rankable(constant: float | None, episodes: int, transitions: int) -> lis
 REASONS: Mapping[str, str] = {
     "repair": "the inspection fails, and what is wrong with the file would be learned with it",
     "too-small": "there is too little to learn from or to judge by; check first that the ends of episodes were read",
-    "near-random": "no agent is expected to reach 10 points on it",
+    "near-random": "neither cloning nor offline RL is expected to reach 10 points on it",
     "not-rankable": "check first that the reward column was recorded",
     "unrewarded": "without rewards cloning is what can be trained",
 }
@@ -114,7 +114,7 @@ def reason_of(action: Action, label: str, rewarded: bool, in_points: bool) -> st
     if not rewarded:
         return REASONS["unrewarded"]
     if action == "clone-best-part":
-        return f"it is forecast at least {WORTH_IT:.0f} points above both others"
+        return f"cloning its best fifth is forecast at least {WORTH_IT:.0f} points above cloning all of it and above offline RL"
     margin = (
         f"{WORTH_IT:.0f} points above"
         if in_points
