@@ -6,9 +6,9 @@ from scipy import stats as scipy_stats
 
 from rlassay.study.analysis.correlate import (
     POOLED,
+    choice_rows,
     choose,
     correlation_rows,
-    environment_rows,
     leave_one_out,
     make_points,
     min_max,
@@ -128,7 +128,7 @@ def test_the_choice_is_told_by_what_it_goes_by():
         if row["score_name"] == "good" and row["environment"] == "B-v5":
             row["value"] = -row["value"]
     points = make_points(scores, oracle_table(runs, AGENTS), {"bad": -1})
-    good, bad = environment_rows(points, ["good", "bad", "unknown"])
+    good, bad = choice_rows(points, ["good", "bad", "unknown"])
     assert (good["A-v5"], good["B-v5"], good["mean"]) == pytest.approx((1.0, -1.0, 0.0))
     assert bad["A-v5"] > 0.9  # lower is better
 

@@ -10,9 +10,9 @@ import numpy as np
 from rlassay.engine.files import write_atomically
 from rlassay.oracle.profiles import LONG_AGENTS, PROFILES
 from rlassay.study.analysis.correlate import (
+    choice_rows,
     choose,
     complete_runs,
-    environment_rows,
     leave_one_out,
     oracle_table,
 )
@@ -227,7 +227,7 @@ def _default(results: Path, runs: Sequence[Row]) -> str:
         return "\nThe default of `bwd` is chosen again once `rlassay study paper --run` has scored all datasets together.\n"
     points = join_scores(read_table(path), oracle_table(runs, LONG_AGENTS))
     known = [name for name in CANDIDATES if name in points.x]
-    rows, judged = environment_rows(points, known), leave_one_out(points, known)
+    rows, judged = choice_rows(points, known), leave_one_out(points, known)
     about = {"command": "rlassay study long", "chosen": choose(points, known)}
     write_table(results / "long" / "choice.csv", rows, list(rows[0]), about)
     text = f"\n### The default of `bwd`, on the long oracle of {len(points.y)} datasets\n\nRule 1 chooses `{about['chosen']}`. Pearson with the mean of the agents in each environment:\n\n"

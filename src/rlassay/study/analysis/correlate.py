@@ -199,7 +199,7 @@ def leave_one_out(points: Points, candidates: Sequence[str]) -> list[Row]:
     return rows
 
 
-def environment_rows(points: Points, candidates: Sequence[str]) -> list[Row]:
+def choice_rows(points: Points, candidates: Sequence[str]) -> list[Row]:
     """What the rule chooses by: Pearson of every candidate in every environment, and its mean."""
     return [
         {
