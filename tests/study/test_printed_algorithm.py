@@ -11,7 +11,7 @@ from rlassay.oracle.profiles import LONG_AGENTS
 from rlassay.scoring import settings as score_settings
 from rlassay.settings import flatten
 from rlassay.study import paper
-from rlassay.study.grid.cells import export_cells
+from rlassay.study.grid.cells import export_cells, read_runs
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import read_table, write_table
 
@@ -110,9 +110,19 @@ def test_within_an_environment_the_printed_scores_are_judged_by_the_long_oracle(
         for agent in LONG_AGENTS
     ]
     write_table(tmp_path / "long" / "runs.csv", runs, list(runs[0]), {"revisions": [1]})
-    (row,) = paper.environment_rows(tmp_path)
+    (row,) = paper.environment_rows(rows, runs)
     assert (row["scorings"], row["datasets"], row["dual far off"]) == (6, 3, 6)
     assert row["bwd.exact, pearson"] == pytest.approx(1.0)
     assert row["bwd.dual, spearman"] == pytest.approx(-1.0)
     assert -1.0 < row["bwd.dual, pearson"] < -0.9
     assert "dual far off" in paper.render(tmp_path)
+
+
+def test_the_committed_table_is_of_the_committed_runs():
+    """It is rendered by another study than the one that brings the runs."""
+    results = Path(__file__).parents[2] / "results"
+    scores, runs = read_table(results / paper.PAPER_SCORES), read_runs("long", results)
+    committed = read_table(results / "long" / "paper_environments.csv")
+    for row, again in zip(committed, paper.environment_rows(scores, runs), strict=True):
+        assert row.pop("environment") == again.pop("environment")
+        assert row == pytest.approx(again, rel=1e-6)

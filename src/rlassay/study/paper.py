@@ -16,16 +16,16 @@ from rlassay.stats import correlation
 from rlassay.study.analysis.correlate import FEWEST, make_points, oracle_table
 from rlassay.study.analysis.d4rl_scale import PAPER_SCORES, mean_scores
 from rlassay.study.fig2 import CANDIDATES
-from rlassay.study.grid.cells import Cell, Report, export_cells, read_runs, run_cells
+from rlassay.study.grid.cells import Cell, Report, read_runs, run_table
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
 from rlassay.study.grid.plan import DEFAULT_DISCOUNT, LONG, MIXTURES, OTHERS, Profile
 
 PRESET = "paper"
-DUAL = "bwd.dual"
-SCORES = ("q", "advantage", "pd", DUAL, "bwd.exact")
+DUAL, EXACT = "bwd.dual", "bwd.exact"
+SCORES = ("q", "advantage", "pd", DUAL, EXACT)
 LITERAL = "bwd.dual literal"  # without the constant that is added back
-BESIDE = ("q", "bwd.exact")  # of the default preset
+BESIDE = ("q", EXACT)  # of the default preset
 COLUMNS = ("environment", "dataset", "score_name", "seed", "preset", "value", "converged")
 
 
@@ -40,12 +40,7 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
     }
     about, table = describe("paper", LONG), results / PAPER_SCORES
     cells = paper_cells([each for datasets in data.values() for each in datasets.values()])
-    failures = run_cells(
-        cells,
-        table=table,
-        export=lambda: export_cells(table, cells, COLUMNS, paper_rows, about),
-        report=report,
-    )
+    failures = run_table(table, cells, COLUMNS, paper_rows, about, report)
     asked = [(CANDIDATES, {})]
     return failures + run_scores(results / "long", data, asked, LONG, about, report)
 
@@ -107,7 +102,8 @@ def paper_rows(cell: Cell, result: Mapping[str, Any]) -> list[Row]:
 
 def render(results: Path) -> str:
     """Algorithm 1 as printed and the mended default, dataset by dataset; as CSV and Markdown."""
-    printed = mean_scores(read_table(results / PAPER_SCORES))
+    scored = read_table(results / PAPER_SCORES)
+    printed = mean_scores(scored)
     known = [results / study / "scores.csv" for study in ("table1", "confirm")]
     default = mean_scores(
         row
@@ -128,7 +124,8 @@ def render(results: Path) -> str:
         "Algorithm 1 as printed (preset `paper`) beside the default; means over scoring seeds.\n\n"
     )
     text += _written(results / "long" / "paper_table.csv", rows)
-    judged = environment_rows(results) if (results / "long" / "runs.csv").exists() else []
+    runs = read_runs("long", results) if (results / "long" / "runs.csv").exists() else []
+    judged = environment_rows(scored, runs)
     if judged:
         text += (
             "\nWithin each environment: scorings whose dual lies farther from `bwd.exact` of the same critic than that"
@@ -146,10 +143,9 @@ def _written(table: Path, rows: Sequence[Row]) -> str:
     return markdown_table([{k: _short(v) for k, v in row.items()} for row in rows], columns)
 
 
-def environment_rows(results: Path) -> list[Row]:
+def environment_rows(scores: Sequence[Row], runs: Sequence[Row]) -> list[Row]:
     """How often the dual is far off, and how the printed scores order the datasets that all agents have run on."""
-    scores = read_table(results / PAPER_SCORES)
-    reached = oracle_table(read_runs("long", results), LONG_AGENTS)
+    reached = oracle_table(runs, LONG_AGENTS)
     rows = []
     for environment in dict.fromkeys(row["environment"] for row in scores):
         mine = [row for row in scores if row["environment"] == environment]
@@ -170,13 +166,15 @@ def environment_rows(results: Path) -> list[Row]:
 
 def far_off(scores: Sequence[Row]) -> int:
     """Scorings whose dual lies farther from the exact value of the same critic than that lies from 0."""
-    found = {(row["dataset"], row["seed"], row["score_name"]): row["value"] for row in scores}
-    duals = {key[:2]: value for key, value in found.items() if key[2] == DUAL and value is not None}
-    exact = {each: found.get((*each, "bwd.exact")) for each in duals}
+    duals, exact = (
+        {(r["dataset"], r["seed"]): r["value"] for r in scores if r["score_name"] == name}
+        for name in (DUAL, EXACT)
+    )
+    pairs = [(value, exact.get(each)) for each, value in duals.items()]
     return sum(
         abs(value - known) > abs(known)
-        for each, value in duals.items()
-        if (known := exact[each]) is not None
+        for value, known in pairs
+        if value is not None and known is not None
     )
 
 
