@@ -178,6 +178,7 @@ def test_the_calibration_is_named_and_the_nearest_dataset():
 
 
 def test_without_reference_returns_the_nearest_of_a_calibrated_task_goes_by_the_return_itself():
+    """A length that differs by a tenth of a step among the task's own is no distance."""
     of_task = [
         {
             **DATASET,
@@ -191,11 +192,7 @@ def test_without_reference_returns_the_nearest_of_a_calibrated_task_goes_by_the_
     ]
     elsewhere = {**DATASET, "environment": "There-v0", "dataset": "mixed", "mean_length": 150.0}
     calibration = replace(CALIBRATION, datasets=(elsewhere, *of_task))
-    for level, name in (
-        (10, "poor"),
-        (60, "poor"),
-        (90, "good"),
-    ):  # a tenth of a step is no distance
+    for level, name in ((10, "poor"), (60, "poor"), (90, "good")):
         data = episodes_of(around(level), env_id="Here-v0")
         verdict, _ = verdict_of(data, None, NO_FAULT, calibration=calibration)
         assert verdict is not None and verdict["calibration"]["nearest"] == f"Here-v0 {name}"

@@ -19,7 +19,7 @@ from rlassay.study.analysis.correlate import (
     mean_over_agents,
 )
 from rlassay.study.analysis.points import join_scores
-from rlassay.study.grid.cells import Report, export_cells, run_cells
+from rlassay.study.grid.cells import Report, run_table
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, read_table, write_table
 from rlassay.study.grid.plan import AGENTS, Profile
@@ -81,12 +81,7 @@ def _run_scores(
     from rlassay.study.scoring import COLUMNS, score_cells, score_rows
 
     cells, table = score_cells(ENVIRONMENT, datasets, SCORE_SEEDS), folder / "scores.csv"
-    return run_cells(
-        cells,
-        table=table,
-        export=lambda: export_cells(table, cells, COLUMNS, score_rows, about),
-        report=report,
-    )
+    return run_table(table, cells, COLUMNS, score_rows, about, report)
 
 
 def read_sets(folder: Path | None) -> tuple[list[Row], list[StudyData]]:

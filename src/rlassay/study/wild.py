@@ -6,7 +6,6 @@ The sets are those of `rlassay study real`, trained on as the other worlds are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy as np
 
 from rlassay.engine.files import write_atomically
 from rlassay.study import worlds
-from rlassay.study.grid.cells import Report, export_cells, read_runs, run_cells
+from rlassay.study.grid.cells import Report, read_runs, run_table
 from rlassay.study.grid.files import Row, markdown_table, write_table
 from rlassay.study.grid.plan import LONG, Profile
 from rlassay.study.grid.progress import progress_table
@@ -43,15 +42,8 @@ def run(
 
     _, datasets = read_sets(data)
     about = {"command": f"{COMMAND} --data DIR --run", "updates": worlds.UPDATES}
-    counted, table = features.feature_cells(datasets), results / FEATURES
-    failures = run_cells(
-        counted,
-        table=table,
-        export=partial(
-            export_cells, table, counted, features.COLUMNS, features.feature_rows, about
-        ),
-        report=report,
-    )
+    counted, columns = features.feature_cells(datasets), features.COLUMNS
+    failures = run_table(results / FEATURES, counted, columns, features.feature_rows, about, report)
     cells = training_cells(datasets, worlds.AGENTS, [0], LONG.name, {"updates": worlds.UPDATES})
     folder = results / "wild"
     return failures + run_trainings(folder, cells, about, report, LONG_COLUMNS, LONG_CURVE_COLUMNS)

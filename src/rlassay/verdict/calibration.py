@@ -113,16 +113,20 @@ def nearest(
 
     Without points the level is known where the task itself was calibrated on: returns of one task are one scale.
     """
-    of_task = [row for row in calibration.datasets if row["environment"] == env_id]
-    rows: Sequence[Mapping[str, Any]] = calibration.datasets
+    rows = calibration.datasets
     distances = _distances([_shape(_features(row)) for row in rows], _shape(features))
+    of_task = np.array([row["environment"] == env_id for row in rows])
     if points is not None:
         levels = [(row["return_points"], row["by_step_points"]) for row in rows]
         distances += _distances(levels, points)
-    elif of_task:
-        inside = [row["environment"] == env_id for row in rows]
-        rows, distances = of_task, distances[inside]
-        distances += _distances([_returns(_features(row)) for row in rows], _returns(features))
+    elif of_task.any():
+        levels = [
+            (row["mean_return"], row["return_by_step"])
+            for row in rows
+            if row["environment"] == env_id
+        ]
+        distances[of_task] += _distances(levels, (features.mean_return, features.return_by_step))
+        distances[~of_task] = np.inf
     return rows[int(distances.argmin())]
 
 
@@ -133,10 +137,6 @@ def _distances(known: Sequence[Sequence[float]], mine: Sequence[float]) -> np.nd
     equal = spread <= ROUNDING * size  # of equal numbers it is rounding, and would swamp the others
     apart = (places - np.array(mine)) / np.where(equal, 1.0, spread)
     return (apart**2).sum(axis=1)
-
-
-def _returns(features: Features) -> tuple[float, float]:
-    return features.mean_return, features.return_by_step
 
 
 def _features(row: Mapping[str, Any]) -> Features:

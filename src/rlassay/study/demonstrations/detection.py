@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.engine.store import Task
-from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.cells import Cell, Report, run_table
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import Profile
@@ -45,12 +45,7 @@ def run_detection(
         key=lambda cell: cell.columns["level"] != LEVEL_OF_RULE,
     )
     table = folder / "detection.csv"
-    return run_cells(
-        cells,
-        table=table,
-        export=lambda: export_cells(table, cells, COLUMNS, detection_rows, about),
-        report=report,
-    )
+    return run_table(table, cells, COLUMNS, detection_rows, about, report)
 
 
 def rolled_out(profile: Profile, zoo: Path, report: Report) -> dict[str, dict[str, StudyData]]:

@@ -17,7 +17,7 @@ from rlassay.study.demonstrations.detection import (
     reference_of,
     rolled_out,
 )
-from rlassay.study.grid.cells import Cell, Report, export_cells, run_cells
+from rlassay.study.grid.cells import Cell, Report, run_table
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import Profile
@@ -41,12 +41,7 @@ def run_policies(
         for environment, datasets in rolled_out(profile, zoo, report).items()
     )
     table = folder / "runs.csv"
-    return run_cells(
-        cells,
-        table=table,
-        export=lambda: export_cells(table, cells, COLUMNS, training_rows, about),
-        report=report,
-    )
+    return run_table(table, cells, COLUMNS, training_rows, about, report)
 
 
 def in_order(grids: Iterable[Sequence[Cell]]) -> list[Cell]:

@@ -61,6 +61,23 @@ def run_cells(
     return [f"{o.task.label}: {o.failure}" for o in outcomes if o.failure]
 
 
+def run_table(
+    table: Path,
+    cells: Sequence[Cell],
+    columns: Sequence[str],
+    to_rows: ToRows,
+    about: Mapping[str, Any],
+    report: Report,
+) -> list[str]:
+    """Run what is missing of a grid that is one table, which grows with every cell; returns the causes of failures."""
+    return run_cells(
+        cells,
+        table=table,
+        export=lambda: export_cells(table, cells, columns, to_rows, about),
+        report=report,
+    )
+
+
 def export_cells(
     path: Path,
     cells: Sequence[Cell],

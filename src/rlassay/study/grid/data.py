@@ -122,7 +122,10 @@ def _fingerprint_in(beside: Path) -> str:
 
 
 def identity_of(actors: Actors, recipe: Recipe, settings: RolloutSettings) -> str:
-    """Changes with the recipe, the rollout's settings, the simulator and the actors' weights."""
+    """Changes with the recipe, the rollout's settings, the simulator, the actors' weights and the reference returns.
+
+    Not with the name of the environment: uniform actions of two that have no references are one identity.
+    """
     digest = hashlib.sha256(json.dumps(describe(actors, recipe, settings), sort_keys=True).encode())
     for part in recipe.parts:
         if part.step != RANDOM_STEP:

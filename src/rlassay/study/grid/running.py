@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rlassay.errors import DatasetError
-from rlassay.study.grid.cells import Report, export_cells, run_cells
+from rlassay.study.grid.cells import Report, run_table
 from rlassay.study.grid.files import Row
 from rlassay.study.grid.plan import AGENTS, ENVIRONMENTS, Profile
 
@@ -42,12 +42,7 @@ def run_scores(
         )
     ]
     table = folder / "scores.csv"
-    return run_cells(
-        grid,
-        table=table,
-        export=lambda: export_cells(table, grid, COLUMNS, score_rows, about),
-        report=report,
-    )
+    return run_table(table, grid, COLUMNS, score_rows, about, report)
 
 
 def run_oracle(

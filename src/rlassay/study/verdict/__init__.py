@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from rlassay.engine.files import write_atomically, write_json
-from rlassay.study.grid.cells import Report, export_cells, run_cells
+from rlassay.study.grid.cells import Report, run_table
 from rlassay.study.grid.data import StudyData
 from rlassay.study.grid.files import Row, markdown_table, write_table
 from rlassay.study.grid.plan import CONFLICT_MIXTURES, LITE, Profile
@@ -40,13 +39,8 @@ def run(results: Path, profile: Profile, zoo: Path, report: Report) -> list[str]
         ("counted", FEATURES, features.COLUMNS, features.feature_rows),
         ("refined", REFINED, features.REFINED_COLUMNS, features.refined_rows),
     ):
-        cells, table = features.feature_cells(datasets, kind), results / name
-        failures += run_cells(
-            cells,
-            table=table,
-            export=partial(export_cells, table, cells, columns, to_rows, about),
-            report=report,
-        )
+        cells = features.feature_cells(datasets, kind)
+        failures += run_table(results / name, cells, columns, to_rows, about, report)
     return failures
 
 

@@ -44,11 +44,10 @@ Forecasts = Mapping[str, str]  # target -> name of the forecast
 def panels(cases: Sequence[Case]) -> dict[str, list[Case]]:
     """All datasets, all mixtures of one algorithm, of the first study and those made to test it; of two; no mixtures; other worlds."""
     every = [case.dataset for case in cases]
+    elsewhere = [name for name in every if name not in OF_WORLDS]
     parts = {
         "all": every,
-        "all but other worlds": []
-        if set(every).isdisjoint(OF_WORLDS)
-        else (*MIXTURES, *OTHERS, *CONFLICT_MIXTURES),
+        "all but other worlds": elsewhere if elsewhere != every else [],
         "mixtures": MIXTURES,
         "first mixtures": PANELS["mixtures"],
         "fresh mixtures": FRESH_MIXTURES,
